@@ -41,7 +41,9 @@ const Log: {
   readonly noLog: { readonly version: number; readonly before: (record: Record) => unknown }
 } = await load("callLog.ts")
 
-const { approve }: { readonly approve: (record: Record, approval: object) => void } = await load("approvedCall.ts")
+const { approve }: { readonly approve: (record: Record, approval: object) => void } = await load(
+  "children/childCall.ts"
+)
 
 const { auditedAs }: { readonly auditedAs: (record: Record) => unknown } = await load("auditedCall.ts")
 

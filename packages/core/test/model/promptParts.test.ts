@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Prompt, Response } from "effect/ai"
 
 const run = new URL("../../src/internal/run/", import.meta.url)
-const { messagesOf, toolResultPart } = await import(new URL("promptParts.ts", run).href) as {
+const { messagesOf, toolResultPart } = await import(new URL("transcript.ts", run).href) as {
   readonly messagesOf: (content: ReadonlyArray<Response.AnyPart>) => ReadonlyArray<Prompt.Message>
   readonly toolResultPart: (
     id: string,

@@ -2,15 +2,14 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Path from "../path/path.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type { Call } from "../call/call.ts"
 import { noteForeignDefects } from "../call/execute/executorDefect.ts"
 import { contentHash } from "../foundation/json/contentHash.ts"
 import { afterAttempts, attemptOf } from "../path/entryKeys.ts"
 import { idWithin } from "../path/idsWithin.ts"
-import * as Path from "../path/path.ts"
-import { CurrentRun, type Run } from "../run/run.ts"
-import type { RunStart } from "../run/state/start.ts"
+import { CurrentRun, type Run, type RunStart } from "../run/run.ts"
 
 /** A nested run before it has an address. */
 export interface Nested {

@@ -5,20 +5,42 @@ import * as Effect from "effect/Effect"
 import * as Hash from "effect/Hash"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Path from "../path/path.ts"
 import { NonDeterminismError } from "../../Journal.ts"
-import type { RunLog } from "../run/runLog.ts"
+import { type RunLog, waitForCancellation } from "../run/runLog.ts"
 import type { AnswerCodec } from "../model/answerRecord.ts"
 import { isCall } from "../model/responseParts.ts"
 import { TurnEvents } from "../model/modelTurnEvents.ts"
 import { isSubstitute, type RespondWith, respondWith } from "../model/modelDecision.ts"
 import { canonicalJson } from "../foundation/json/canonicalJson.ts"
 import { toJson } from "../foundation/json/jsonValue.ts"
-import { waitForCancellation } from "../run/runLog.ts"
 import { countReplayed, usedSince } from "../run/tally.ts"
 import { Used } from "../run/used.ts"
-import { addOldStarts } from "./oldStarts.ts"
 import { announcedKey, turnKey } from "../path/entryKeys.ts"
 import type { Conversation } from "./program.ts"
+import { keyOfCall } from "../run/recordedStart.ts"
+
+/** Adds a start for each call of an older version that may have started without an entry. `keyed`: the called tools that had keys. */
+const addOldStarts = (
+  { program: { skills, tools }, run: { log, scope } }: Conversation,
+  calls: ReadonlyArray<Pick<Response.ToolCallPart<string, unknown>, "id" | "name">>,
+  keyed: ReadonlyArray<string> = []
+): void => {
+  for (const { id, name } of calls) {
+    const path = Path.ofCall(scope, name, id)
+    const isIdempotent = [tools, ...skills.map(({ tools }) => tools)].some(({ byName }) =>
+      byName.get(name)?.tool.info.effects === "idempotent"
+    )
+    if (log?.has(path) !== false || !(isIdempotent || keyed.includes(name))) continue
+    log.add(path, {
+      entry: path,
+      attempt: "first",
+      key: keyOfCall,
+      isRepeatable: isIdempotent,
+      isAtomic: false
+    })
+  }
+}
 
 const Recorded = Schema.Struct({
   /** Hash of the model's messages since its last answer. */

@@ -6,6 +6,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
+import type * as Tool from "../../tool/tool.ts"
 import { CompensationInterceptor } from "../../../ToolInterceptor.ts"
 import { ToolCall } from "../../call/call.ts"
 import { EnclosingCall } from "../../call/children/childCall.ts"
@@ -23,11 +24,37 @@ import type { CompensableWrite, CompletedWrite } from "../../run/writes/complete
 import { errorName } from "../../run/observe/errorName.ts"
 import { CurrentRun, type Run } from "../../run/run.ts"
 import type { CompensatedMark } from "../../run/transcript.ts"
-import { toolOf } from "./toolOfWrite.ts"
 import { Redaction } from "../../../Redaction.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import { type Because, type Fate, notCompensatedFate } from "./compensationOutcome.ts"
 import { effectResult } from "../../foundation/options/hookResult.ts"
+import { separator } from "../../path/idsWithin.ts"
+
+/** The tools of agents, those of their agents that are tools included. */
+const all = (tools: ReadonlyArray<Tool.Own>): ReadonlyArray<Tool.Own> =>
+  tools.flatMap((own) => [own, ...all(own.tool.ownTools?.() ?? [])])
+
+/**
+ * Returns the tool that compensates a write. A call of an agent's model is one of a tool of that agent, or of its
+ * chosen skill. Any other call is one of a tool of the agent, or of a listed one; else of a tool of another agent.
+ * `undefined` if several are possible: the compensation of another tool would compensate something else.
+ */
+export const toolOf = (
+  tools: ReadonlyArray<Tool.Own>,
+  { identity, path, skill: chosen, tool: name }: CompensableWrite
+): ToolInfo | undefined => {
+  const known = all(tools)
+  const caller = path.at(-1)
+  const named = known.filter(({ tool }) => tool.name === name && tool.info.compensation !== undefined)
+  const own = named.filter(({ agent, skill }) =>
+    agent === caller && (skill === undefined || chosen === undefined || skill === chosen)
+  )
+  const near = named.filter(({ agent }) => agent === caller || agent === undefined)
+  const isOfModel = !identity.includes(separator) && known.some(({ agent }) => agent === caller)
+  const meant = isOfModel ? own : near.length > 0 ? near : named
+  const infos = new Set(meant.map(({ tool }) => tool.info))
+  return infos.size === 1 ? [...infos][0] : undefined
+}
 
 /** Services and state of a compensation. */
 interface Compensating {

@@ -13,28 +13,171 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
+import * as Result from "effect/Result"
+import * as Option from "effect/Option"
+import * as Telemetry from "../../run/observe/counters.ts"
+import * as Arguments from "../arguments/toolArguments.ts"
 import { CurrentRun } from "../../run/run.ts"
-import { ToolCall } from "../call.ts"
+import { mayRunAgain, ToolCall } from "../call.ts"
 import type { PassThrough } from "../execute/passThrough.ts"
-import { type Executable, idempotencyOf } from "../execute/executeTool.ts"
+import { type Executable, execute, idempotencyOf } from "../execute/executeTool.ts"
 import type { AttemptError } from "../attemptError.ts"
-import { setTool } from "../record/attempts.ts"
-import {
-  admitCall,
-  announceStart,
-  chargeCall,
-  chargeRetry,
-  executeOnce,
-  numberAttempt,
-  readArguments,
-  refuseClosed,
-  refuseDetachedCall,
-  restartChildren
-} from "./commonSteps.ts"
+import { noteRequested, setTool, startAttempt } from "../record/attempts.ts"
 import { answerFromLog, answerFromSnapshot, matchLog, replayFailure } from "./replaySteps.ts"
 import { appendStart, awaitReplay, claimKey, claimPlace } from "./writeSteps.ts"
-import { type AttemptedTool, AttemptState, type Next, type Step } from "./attemptState.ts"
-import { argumentsDecoder } from "../arguments/toolArguments.ts"
+import { type AttemptedTool, type Attempting, AttemptState, type Next, type Step } from "./attemptState.ts"
+import { argumentsDecoder, asJson } from "../arguments/toolArguments.ts"
+import { noteChange, use } from "../../run/state/counts.ts"
+import { forgetMadeCalls } from "../children/childCall.ts"
+import { hasChildren } from "../record/children.ts"
+import { refuseDetached } from "../children/detachedCall.ts"
+import { refuse, withdraw } from "../refusal.ts"
+import { CurrentRetryBudget } from "../../../RetryBudget.ts"
+import { valueOf } from "../../foundation/effect/sequence.ts"
+import { isGivenUp, noteStart } from "../repetition.ts"
+import { useMarks } from "../record/recovering.ts"
+import { announceAttempt, announceEnd, failAttempt, numberFor } from "../attemptLog.ts"
+import { noteArguments, noteUntrusted } from "../children/untrustedContent.ts"
+import { fromIssue } from "../../foundation/schema/schemaIssues.ts"
+import { refuseUnlessStarted } from "../replay/resolveKey.ts"
+import { admit, isOpen } from "../admissionGate.ts"
+import { stoppedUnlessStarted } from "../replay/stoppedUnlessStarted.ts"
+import { noteAnswer } from "../record/outcome.ts"
+import { notInLedger } from "../ledger/ledgerLookup.ts"
+import { isStopped, repeatStop } from "../stop.ts"
+import { InvalidArgs } from "../../../ToolError.ts"
+import type { ErrorFields } from "../record/record.ts"
+
+/** Announces the attempt and fails it with `InvalidArgs`. A reader of the issues reads the schema, and a fixer reads the description. */
+const invalidArguments = (
+  attempt: AttemptState,
+  issues: InvalidArgs["issues"]
+): Effect.Effect<never, AttemptError> => {
+  const { description, effects, name } = attempt.tool.info
+  if (description.isForeign) noteUntrusted(attempt, name)
+  const isRead = effects === "read" ? { isRead: true } as const : undefined
+  const make = (fields: ErrorFields) => new InvalidArgs({ ...fields, issues, ...isRead })
+  return Effect.flatMapEager(announceAttempt(attempt), () => failAttempt(attempt, { error: "InvalidArgs" }, make))
+}
+
+/** The calls that this attempt makes take the place of those that the attempt before made. */
+const restartChildren: Step = (next) => (attempt) => {
+  // A write may wait until this call is made.
+  noteChange(attempt.run)
+  if (hasChildren(attempt.call.record)) forgetMadeCalls(attempt.call)
+  return next(attempt)
+}
+
+/** Refuses a call that a detached fiber makes after the call around it has ended. */
+const refuseDetachedCall: Step = (next) => (attempt) => refuseDetached(attempt.call.record) ?? next(attempt)
+
+/** Refuses a call that may not run any more. */
+const refuseClosed: Step = (next) => (attempt) => {
+  const { call, run } = attempt
+  return call.record.recovering.closedBy !== undefined || call.closed === true || !mayRunAgain(call)
+    ? refuse(call, run)
+    : next(attempt)
+}
+
+/** Charges a retry to the retry budget of the process and to the budget of the run. A first attempt makes a deposit. */
+const chargeRetry: Step = (next) => (attempt) => {
+  const { call, context, run, tool: { info } } = attempt
+  const { record } = call
+  const isRetry = record.attempts.count > 0 && !record.recovering.isFix
+  if (isRetry && !record.recovering.isRetryPaid && isGivenUp(record, call.arguments)) return refuse(call, run)
+  noteStart(record)
+  const isPaid = useMarks(record)
+  if (!isRetry) {
+    const deposit = record.attempts.count > 0 ? undefined : Context.get(context, CurrentRetryBudget)?.deposit
+    return deposit === undefined ? next(attempt) : Effect.flatMapEager(deposit, () => next(attempt))
+  }
+  return Effect.flatMapEager(isPaid ? Effect.succeed(true) : withdraw(context), (isPaid): Attempting => {
+    if (!isPaid) return refuse(call, run, "retry_budget")
+    const charged = run === undefined ? Effect.void : run.account.chargeNow("retriesPerTool", info.name)
+    return Effect.flatMapEager(charged, () => {
+      Telemetry.countToolRetry(context, { tool: info.name })
+      use(run, "retries", 1)
+      return next(attempt)
+    })
+  })
+}
+
+/** Numbers the attempt, records its arguments, and announces its end. */
+const numberAttempt: Step = (next) => (attempt) => {
+  const { call, run } = attempt
+  attempt.nth = startAttempt(call.record)
+  attempt.number = numberFor(run, call)
+  noteArguments(call.record, call.arguments)
+  noteRequested(call.record, call)
+  return run?.audience === undefined
+    ? next(attempt)
+    : Effect.onExitPrimitive(next(attempt), (exit) => announceEnd(attempt, exit))
+}
+
+/** Reads the arguments and decodes them by the schema of the tool. */
+const readArguments: Step = (next) => (attempt) => {
+  const { call, tool } = attempt
+  const read = Arguments.readSized(call.arguments)
+  if (Result.isFailure(read)) return refuseUnlessStarted(attempt.today, invalidArguments(attempt, read.failure))
+  attempt.raw = read.success.object
+  const decoded = tool.decode(read.success)
+  const continueWith = (params: unknown) => {
+    attempt.params = params
+    return next(attempt)
+  }
+  const known = valueOf(decoded)
+  if (known !== undefined) return continueWith(known.value)
+  return Effect.matchEffect(decoded, {
+    onFailure: ({ issue }) =>
+      refuseUnlessStarted(attempt.today, invalidArguments(attempt, fromIssue(issue, { messages: true }))),
+    onSuccess: continueWith
+  })
+}
+
+/** Policies and the tool decide about the call. A person or a policy may answer in the tool's place. */
+const admitCall: Step = (next) => (attempt) => {
+  const { call, params, raw, tool, tool: { info, parameters, success } } = attempt
+  const isAdmitted = isOpen(info, call)
+  if (isAdmitted && idempotencyOf(tool, call) === undefined) return next(attempt)
+  const answered = (answer: Option.Option<unknown>): Attempting => {
+    if (Option.isNone(answer)) return next(attempt)
+    noteAnswer(call.record, answer)
+    return Effect.succeed(answer.value)
+  }
+  return Effect.flatMapEager(
+    Effect.catchEager(asJson(parameters, raw, params), (issues) => invalidArguments(attempt, issues)),
+    (json): Attempting => {
+      attempt.raw = json
+      return isAdmitted
+        ? next(attempt)
+        : stoppedUnlessStarted(attempt.today, admit(info, call, json, params, success), answered)
+    }
+  )
+}
+
+/** Announces the attempt, and marks the call as untrusted if its tool is. A ledger's answer has the same text. */
+const announceStart: Step = (next) => (attempt) =>
+  Effect.flatMapEager(announceAttempt(attempt), () => {
+    const { info } = attempt.tool
+    if (info.results.areUntrusted) noteUntrusted(attempt, info.name)
+    return next(attempt)
+  })
+
+/** Charges the call to the budget of the run. A call that may not run is not charged: another attempt may have started since. */
+const chargeCall: Step = (next) => (attempt) => {
+  const { call, run } = attempt
+  if (call.lookupOnly === true) return notInLedger
+  if (run === undefined || !attempt.isNew) return next(attempt)
+  if (isStopped(call.record)) return repeatStop
+  if (!mayRunAgain(call)) return refuse(call, run)
+  return Effect.flatMapEager(run.account.chargeNow("toolCalls"), () => next(attempt))
+}
+
+/** Executes the tool once, within its timeout. */
+const executeOnce: Next = (attempt) => {
+  const { key, params, run, tool } = attempt
+  return execute(tool, attempt, params, key, run !== undefined && attempt.isNew)
+}
 
 /**
  * Attempts that need a step: `inner`: the call is made in another call, or again after a pause. `logged`: its run has a journal. `write`: the

@@ -3,14 +3,13 @@
  * below that of its parent.
  */
 import * as Context from "effect/Context"
-import { canonicalJson } from "../../foundation/json/canonicalJson.ts"
 import * as Path from "../../path/path.ts"
+import { canonicalJson } from "../../foundation/json/canonicalJson.ts"
 import type { Call } from "../call.ts"
 import { idBelow, idPart, idWithin, separator } from "../../path/idsWithin.ts"
-import { approve } from "../approvedCall.ts"
 import { type CallRecord, forEachAround, identityOf, newRecord, outerOf, rootOf } from "../record/record.ts"
 import { noteRead } from "./untrustedContent.ts"
-import { type Approval, setStopWithin } from "../record/admission.ts"
+import { type Approval, noteApproval, setStopWithin } from "../record/admission.ts"
 import { setTool } from "../record/attempts.ts"
 import {
   addChild,
@@ -27,6 +26,14 @@ import {
   takeNumber
 } from "../record/children.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
+import { noteFixed } from "../record/recovering.ts"
+
+/** Makes a call as a person has decided. */
+export const approve = (record: CallRecord, approval: Approval): void => {
+  noteApproval(record, approval)
+  const { arguments: args, fixedBy } = approval
+  if (fixedBy !== undefined) noteFixed(record, fixedBy, JSON.stringify(args))
+}
 
 /** The running call of an agent, also if a `ToolCall` made by hand hides it. */
 export const EnclosingCall: Context.Reference<Call | undefined> = Context.Reference<Call | undefined>(

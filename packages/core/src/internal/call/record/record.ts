@@ -1,8 +1,8 @@
 /** Record of a call: its identity, its outer calls and its states. One record is shared by all attempts, and by every `ToolCall` of the call. */
+import type * as Prompt from "effect/ai/Prompt"
 import type { DecisionRefused, SnapshotRefused } from "../../approval/outcome.ts"
 import type { CallBeforePause, PendingCall } from "../../approval/snapshot.ts"
 import type { WaitsInAgent } from "../../run/callResult.ts"
-import type { CallLogOf, GateOf } from "../agentGate.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
 import { type Admission, type Decided, newAdmission } from "./admission.ts"
 import type { Attempts } from "./attempts.ts"
@@ -13,6 +13,35 @@ import { type Outcome, OutcomeFields } from "./outcome.ts"
 import { noRecovery, type Recovering } from "./recovering.ts"
 import { noReplay, type Replay } from "./replay.ts"
 import type { FailedAttempt } from "../../../ToolError.ts"
+import type { Any as Policy, EarlierCall } from "../../../Policy.ts"
+
+/** View of the policies of an agent on the calls of its run. */
+export interface CallLog {
+  /** Grows with each call that is let on. */
+  readonly version: number
+  /** The calls of the run besides this one. */
+  readonly before: (record: CallRecord) => ReadonlyArray<EarlierCall>
+  /** Adds an admitted call, until its execution is in the record of the run. */
+  readonly admit: (record: CallRecord, args: unknown) => void
+  /** Removes the admitted calls within a call that has ended. */
+  readonly end: (root: CallRecord) => void
+}
+
+/** An agent's rules for its calls before they run. */
+export interface Gate {
+  /** Policies for a call whose arguments may hold the words of these untrusted tools. */
+  readonly policies: (taintedBy: ReadonlyArray<string>) => ReadonlyArray<Policy>
+  readonly runId: string
+  readonly path: ReadonlyArray<string>
+  /** Untrusted tools that the run has read. */
+  readonly taintedBy: () => ReadonlyArray<string>
+  /** True if a waiting call can be stored: the run may wait, and there is a key for its snapshot. */
+  readonly canKeep: boolean
+  /** The conversation so far, the answer with the call included. */
+  readonly messages: () => ReadonlyArray<Prompt.Message>
+  /** The calls of the run that were let on. */
+  readonly log: CallLog
+}
 
 /** Why a call does not reach the executor, whatever recovery does. */
 export type Stop =
@@ -63,9 +92,6 @@ export interface CallRecord {
   readonly children: Children<CallRecord>
   readonly marks: Marks
 }
-
-export type Gate = GateOf<CallRecord>
-export type CallLog = CallLogOf<CallRecord>
 
 /** Origin of a call. */
 export interface Made

@@ -2,11 +2,12 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as Failures from "../../projection/failures.ts"
+import type * as Tool from "../../tool/tool.ts"
+import * as Arguments from "../../call/arguments/toolArguments.ts"
 import type { Decision } from "../../approval/decision.ts"
 import { DecisionRefused } from "../../approval/outcome.ts"
 import { approvalExpiry, type NestedRun, type PendingCall, type WaitingWithin } from "../../approval/snapshot.ts"
-import * as Failures from "../../projection/failures.ts"
-import type * as Tool from "../../tool/tool.ts"
 import { announceDecided } from "../../result/announce.ts"
 import { audit } from "../../result/writeAudit.ts"
 import { delivered, type RoundContext } from "../roundContext.ts"
@@ -14,16 +15,36 @@ import { counted } from "../repeatedFailures.ts"
 import type { CallOutcome, CallResult, RequestedCall } from "../../run/callResult.ts"
 import { endOf, type Resumption } from "./withdrawQuestions.ts"
 import type { Continuation } from "../../call/record/admission.ts"
-import * as Arguments from "../../call/arguments/toolArguments.ts"
 import { canonicalJson } from "../../foundation/json/canonicalJson.ts"
 import { failClientCall, failureGiven } from "./failClientCall.ts"
 import { runCall } from "../runCall.ts"
-import { isInTime, recordInTime } from "./approvalDeadline.ts"
 import { isDoneInPart } from "../../approval/waitsWithin.ts"
 import { admittedBefore, approvalsWith, goingOn, isItself } from "./pausedWithin.ts"
 import { inCallSpan } from "../callSpan.ts"
 import { modelOutputOf } from "../../tool/modelOutput.ts"
 import type { AgentTool } from "../../tool/agentTool.ts"
+import { inTimeKey } from "../../path/entryKeys.ts"
+import type { Run } from "../../run/run.ts"
+
+/** One for each question, and for each time that it is asked. */
+const keyOf = ({ start: { place } }: Run, { callId, requestedAt }: PendingCall): string =>
+  inTimeKey(place, callId, requestedAt)
+
+/**
+ * True if an approved call may continue, because the approval was in time: now, or when an earlier execution of the run
+ * resumed it.
+ */
+export const isInTime = (run: Run, pending: PendingCall, now: number): boolean =>
+  now <= pending.expiresAt || run.log?.find("wait", keyOf(run, pending)) !== undefined
+
+/** Records that it was in time, before the call continues: its later work needs no further approval. */
+const recordInTime = (run: Run, pending: PendingCall): Effect.Effect<void> => {
+  const { log } = run
+  const key = keyOf(run, pending)
+  return log === undefined || log.isCancelledReplay || log.find("wait", key) !== undefined
+    ? Effect.void
+    : log.record("wait", key, true)
+}
 
 /** The arguments that a person was shown, or those of the outer call, if they were not the model's own. */
 const shownAs = ({ arguments: args, fixedBy }: PendingCall | WaitingWithin): CallResult["repaired"] =>
