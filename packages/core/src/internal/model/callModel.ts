@@ -9,12 +9,10 @@ import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Prompt from "effect/ai/Prompt"
 import * as Response from "effect/ai/Response"
 import type { Issue } from "../../ToolError.ts"
-import { measureTokens } from "../run/observe/counters.ts"
-import { chargeCost, countUsage } from "./usage.ts"
+import { chargeAnswer } from "./usage.ts"
 import { isCall, textOf, withShallowArguments } from "./responseParts.ts"
 import * as ModelRequest from "./sendRequest.ts"
 import type { TurnEvents } from "./modelTurnEvents.ts"
-import { use } from "../run/state/counts.ts"
 
 /** A complete answer of the model. */
 export interface Reply {
@@ -65,28 +63,14 @@ const complete = (parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<Reply, 
   }
 }
 
-/** Adds the provider's usage to the run's, and emits that the model has answered. */
+/** Adds the usage of an answer to the run's, and emits that the model has answered. */
 const answered = (
   events: TurnEvents,
   prompt: Prompt.Prompt,
   content: ReadonlyArray<Response.AnyPart>,
   context: Context.Context<never>
 ): Effect.Effect<void> =>
-  Effect.flatMapEager(countUsage(events.run, prompt, content), ({ estimated, usage }) => {
-    const { run } = events
-    const inputTokens = usage?.inputTokens.total ?? 0
-    const outputTokens = usage?.outputTokens.total ?? 0
-    use(run, "inputTokens", inputTokens)
-    use(run, "cachedInputTokens", usage?.inputTokens.cacheRead ?? 0)
-    use(run, "outputTokens", outputTokens)
-    use(run, "totalTokens", inputTokens + outputTokens)
-    if (estimated > 0) use(run, "estimatedTokens", estimated)
-    else if (usage !== undefined && run.start.tracing.isMeasured) measureTokens(context, inputTokens, outputTokens)
-    return Effect.flatMapEager(
-      run.account.addTokens(inputTokens + outputTokens),
-      () => Effect.flatMapEager(chargeCost(run, context, content, usage), () => events.finished(content))
-    )
-  })
+  Effect.flatMapEager(chargeAnswer(events.run, context, prompt, content), () => events.finished(content))
 
 const choiceText = (choice: ModelRequest.Request["toolChoice"]): string | undefined =>
   choice === undefined || typeof choice === "string" ? choice : JSON.stringify(choice)

@@ -8,11 +8,11 @@ import type { Run } from "../run/run.ts"
 import { finishOf } from "./responseParts.ts"
 import { type Price, Prices, type PriceTable } from "../../Budget.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import { knownModelName } from "../run/observe/counters.ts"
+import { knownModelName, measureTokens } from "../run/observe/counters.ts"
 import { use } from "../run/state/counts.ts"
 
 /** The tokens of an answer, and how many of them are estimated. */
-export interface Counted {
+interface Counted {
   readonly usage: Response.FinishPart["usage"] | undefined
   readonly estimated: number
 }
@@ -24,7 +24,7 @@ const isMissing = (count: number | undefined): boolean => count === undefined ||
  * The tokens of an answer. If the provider reports none and a budget caps tokens or cost, they are estimated: by the `Tokenizer` of the
  * context, else by the length of the text. Definitions of tools are not counted.
  */
-export const countUsage = (
+const countUsage = (
   run: Run,
   prompt: Prompt.Prompt,
   content: ReadonlyArray<Response.AnyPart>
@@ -97,7 +97,7 @@ const priced = (price: Price, { inputTokens, outputTokens }: Response.FinishPart
  * Adds the cost of an answer's tokens. The provider's name of the model has precedence: another model may have
  * answered.
  */
-export const chargeCost = (
+const chargeCost = (
   run: Run,
   context: Context.Context<never>,
   content: ReadonlyArray<Response.AnyPart>,
@@ -113,3 +113,25 @@ export const chargeCost = (
   use(run, "cost", cost)
   return run.account.addCost(cost)
 }
+
+/** Adds the tokens of an answer, and their cost, to the usage and the budget of its run. */
+export const chargeAnswer = (
+  run: Run,
+  context: Context.Context<never>,
+  prompt: Prompt.Prompt,
+  content: ReadonlyArray<Response.AnyPart>
+): Effect.Effect<void> =>
+  Effect.flatMapEager(countUsage(run, prompt, content), ({ estimated, usage }) => {
+    const inputTokens = usage?.inputTokens.total ?? 0
+    const outputTokens = usage?.outputTokens.total ?? 0
+    use(run, "inputTokens", inputTokens)
+    use(run, "cachedInputTokens", usage?.inputTokens.cacheRead ?? 0)
+    use(run, "outputTokens", outputTokens)
+    use(run, "totalTokens", inputTokens + outputTokens)
+    if (estimated > 0) use(run, "estimatedTokens", estimated)
+    else if (usage !== undefined && run.start.tracing.isMeasured) measureTokens(context, inputTokens, outputTokens)
+    return Effect.flatMapEager(
+      run.account.addTokens(inputTokens + outputTokens),
+      () => chargeCost(run, context, content, usage)
+    )
+  })
