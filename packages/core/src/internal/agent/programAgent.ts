@@ -1,18 +1,24 @@
 /** Agents of programs: common parts of agents that run tool calls, with a model or without one. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 import { type Budget, type BudgetExceeded, caps, type Extension } from "../../Budget.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type * as Policy from "../../Policy.ts"
 import { type OnTainted, policy as quarantine } from "../../Quarantine.ts"
 import { aTimeLimit, checkOptions } from "../foundation/options/optionCheck.ts"
+import { inputWriter } from "../loop/inputText.ts"
+import { outputReader } from "../loop/outputText.ts"
 import type { Program } from "../loop/program.ts"
+import { toolSet } from "../loop/tools/toolSet.ts"
+import type { AnyPolicy, Defaults } from "../recovery/policy.ts"
+import { agentTools } from "../tool/agentTool.ts"
 import type * as Skill from "../tool/skill.ts"
 import type * as Tool from "../tool/tool.ts"
 import { fromExecute, named } from "./agent.ts"
-import type { Compensates } from "./compensation/compensationOptions.ts"
+import { type Compensates, compensatesOf, type Compensating } from "./compensation/compensationOptions.ts"
 import type { Described } from "./modelAgent.ts"
+import { ownToolsOnly } from "./ownTools.ts"
 import type { Limits } from "./runMode.ts"
 import { failIfPaused, resumable } from "./resume/resumableRun.ts"
 import { programKind, toolsOf } from "./programRun.ts"
@@ -117,4 +123,43 @@ export const ofProgram = (
     resumable(kind),
     description
   )
+}
+
+/** Options of an agent that runs given calls. */
+interface CallsOptions extends GateOptions, Compensating<unknown> {
+  readonly tools: ReadonlyArray<Tool.Any>
+  readonly defaults?: Defaults | undefined
+}
+
+/** The agent without a model that runs given calls. `program`: its parts that differ from those of others. */
+export const ofCalls = (
+  name: string,
+  options: CallsOptions,
+  program: Partial<Program> & Pick<Program, "given">
+) => {
+  const { tools } = options
+  uniqueNames(name, namesOf(tools))
+  ownToolsOnly(name, options as never, namesOf(tools))
+  const policy = options.defaults?.onError as (Erased & AnyPolicy) | undefined
+  const whole: Program = {
+    name,
+    instructions: undefined,
+    input: inputWriter(name, Schema.Unknown),
+    prompt: undefined,
+    output: outputReader(Schema.String),
+    tools: toolSet(tools.flatMap((tool) => agentTools(tool, undefined, policy))),
+    skills: [],
+    chooseSkill: undefined,
+    prepareTurn: undefined,
+    compaction: undefined,
+    onModelError: undefined,
+    concurrency: 1,
+    repeatedFailures: Number.POSITIVE_INFINITY,
+    repeatedCalls: Number.POSITIVE_INFINITY,
+    maxTools: Number.POSITIVE_INFINITY,
+    ...gateOf(name, tools, options),
+    ...program
+  }
+  const compensates = compensatesOf(name, options.compensation, ownOf(name, tools))
+  return ofProgram(whole, { ...options as object, compensates })
 }

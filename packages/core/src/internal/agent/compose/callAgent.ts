@@ -1,23 +1,16 @@
 /** `Agent.forCalls`: agents without a model, which run the calls of another program. */
 import type * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
 import type { Budget, BudgetExceeded, Extension } from "../../../Budget.ts"
 import type * as Policy from "../../../Policy.ts"
 import type { OnTainted } from "../../../Quarantine.ts"
 import type { HookServices } from "../../foundation/options/inferredOptions.ts"
 import { answerCall, answerOf, type CallAnswer, type GivenCall } from "../../loop/singleCall.ts"
-import { inputWriter } from "../../loop/inputText.ts"
-import { outputReader } from "../../loop/outputText.ts"
-import type { Program } from "../../loop/program.ts"
-import { toolSet } from "../../loop/tools/toolSet.ts"
-import type { AnyPolicy, Defaults } from "../../recovery/policy.ts"
-import { agentTools } from "../../tool/agentTool.ts"
+import type { Defaults } from "../../recovery/policy.ts"
 import type * as Tool from "../../tool/tool.ts"
 import type { Agent } from "../agent.ts"
-import { compensatesOf, type Compensating } from "../compensation/compensationOptions.ts"
-import { type Erased, gateOf, namesOf, ofProgram, ownOf, uniqueNames } from "../programAgent.ts"
+import type { Compensating } from "../compensation/compensationOptions.ts"
+import { ofCalls } from "../programAgent.ts"
 import type { ApprovalOptions, CallTypes } from "../options.ts"
-import { ownToolsOnly } from "../ownTools.ts"
 import type { Resumable } from "../resume/resumableRun.ts"
 import type { CallRunOptions, CallRunServices } from "./callRunTypes.ts"
 
@@ -94,31 +87,6 @@ export const forCalls = <
 ):
   & Agent<GivenCall, CallAnswer, CallTypes<Tools[number], {}, O>["error" | "pause"], CallRunServices<Tools, O>>
   & Resumable<GivenCall, CallAnswer, CallTypes<Tools[number], {}, O>["error"], CallRunServices<Tools, O>> =>
-{
-  const { tools } = options
-  uniqueNames(name, namesOf(tools))
-  ownToolsOnly(name, options, namesOf(tools))
-  const gate = gateOf(name, tools, options)
-  const policy = options.defaults?.onError as (Erased & AnyPolicy) | undefined
-  const program: Program = {
-    name,
-    instructions: undefined,
-    input: inputWriter(name, Schema.Unknown),
-    prompt: undefined,
-    output: outputReader(Schema.String),
-    tools: toolSet(tools.flatMap((tool) => agentTools(tool, undefined, policy))),
-    given: { run: (state, calls, input) => answerCall(state, calls, input as GivenCall), answer: answerOf },
-    skills: [],
-    chooseSkill: undefined,
-    prepareTurn: undefined,
-    compaction: undefined,
-    onModelError: undefined,
-    concurrency: 1,
-    repeatedFailures: Number.POSITIVE_INFINITY,
-    repeatedCalls: Number.POSITIVE_INFINITY,
-    maxTools: Number.POSITIVE_INFINITY,
-    ...gate
-  }
-  const compensates = compensatesOf(name, options.compensation, ownOf(name, tools))
-  return ofProgram(program, { ...options as object, compensates }) as never
-}
+  ofCalls(name, options as never, {
+    given: { run: (state, calls, input) => answerCall(state, calls, input as GivenCall), answer: answerOf }
+  }) as never

@@ -4,27 +4,19 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import type * as Types from "effect/Types"
 import { CurrentSyncListener, type SyncListener } from "../../../AgentEventListener.ts"
 import type { OnTainted } from "../../../Quarantine.ts"
 import type { SnapshotKey } from "../../approval/snapshotKey.ts"
 import { type CallPort, type CallServer, serveCalls } from "../../loop/callServer.ts"
-import { inputWriter } from "../../loop/inputText.ts"
-import { outputReader } from "../../loop/outputText.ts"
-import type { Program } from "../../loop/program.ts"
-import { toolSet } from "../../loop/tools/toolSet.ts"
-import type { AnyPolicy } from "../../recovery/policy.ts"
-import { agentTools } from "../../tool/agentTool.ts"
 import type * as Tool from "../../tool/tool.ts"
 import type { Agent } from "../agent.ts"
-import { compensatesOf, type Compensating } from "../compensation/compensationOptions.ts"
+import type { Compensating } from "../compensation/compensationOptions.ts"
 import type { ForCallsOptions } from "../compose/callAgent.ts"
 import type { CallRunOptions, CallRunServices } from "../compose/callRunTypes.ts"
 import type { CallTypes } from "../options.ts"
-import { ownToolsOnly } from "../ownTools.ts"
-import { type Erased, gateOf, namesOf, ofProgram, ownOf, uniqueNames } from "../programAgent.ts"
+import { ofCalls } from "../programAgent.ts"
 import { runningCalls } from "./runningCalls.ts"
 import type { ToolRun } from "./toolRun.ts"
 
@@ -58,33 +50,14 @@ type Given = ToolRunOptions<Tool.List, unknown> & Compensating<unknown>
 
 /** The agent whose one run serves the calls of the loop. */
 const servingAgent = (name: string, options: Given, port: CallPort): Agent<undefined, void, unknown, unknown> => {
-  const { repeatedCalls = 4, repeatedFailures = 3, tools } = options
-  uniqueNames(name, namesOf(tools))
-  ownToolsOnly(name, options as never, namesOf(tools))
-  const policy = options.defaults?.onError as (Erased & AnyPolicy) | undefined
-  const program: Program = {
-    name,
-    instructions: undefined,
-    input: inputWriter(name, Schema.Unknown),
-    prompt: undefined,
-    output: outputReader(Schema.String),
-    tools: toolSet(tools.flatMap((tool) => agentTools(tool, undefined, policy))),
+  const { repeatedCalls = 4, repeatedFailures = 3 } = options
+  return ofCalls(name, options as never, {
     given: { run: (state) => serveCalls(state, port), answer: () => undefined },
-    skills: [],
-    chooseSkill: undefined,
-    prepareTurn: undefined,
-    compaction: undefined,
-    onModelError: undefined,
-    concurrency: 1,
     repeatedFailures,
     repeatedCalls,
-    maxTools: Number.POSITIVE_INFINITY,
-    ...gateOf(name, tools, options),
     // The loop decides in this process: the run has no snapshot.
     mayAsk: false
-  }
-  const compensates = compensatesOf(name, options.compensation, ownOf(name, tools))
-  return ofProgram(program, { ...options as object, compensates }) as never
+  }) as never
 }
 
 const heardBy = (listener: SyncListener | undefined) => <A, E, R>(effect: Effect.Effect<A, E, R>) =>
