@@ -20,7 +20,7 @@ import * as Arguments from "../arguments/toolArguments.ts"
 import { CurrentRun } from "../../run/run.ts"
 import { mayRunAgain, ToolCall } from "../call.ts"
 import type { PassThrough } from "../execute/passThrough.ts"
-import { type Executable, execute, idempotencyOf } from "../execute/executeTool.ts"
+import { type Executable, execute } from "../execute/executeTool.ts"
 import type { AttemptError } from "../attemptError.ts"
 import { noteRequested, setTool, startAttempt } from "../record/attempts.ts"
 import { answerFromLog, answerFromSnapshot, matchLog, replayFailure } from "./replaySteps.ts"
@@ -136,9 +136,9 @@ const readArguments: Step = (next) => (attempt) => {
 
 /** Policies and the tool decide about the call. A person or a policy may answer in the tool's place. */
 const admitCall: Step = (next) => (attempt) => {
-  const { call, params, raw, tool, tool: { info, parameters, success } } = attempt
+  const { call, params, raw, tool: { info, parameters, success } } = attempt
   const isAdmitted = isOpen(info, call)
-  if (isAdmitted && idempotencyOf(tool, call) === undefined) return next(attempt)
+  if (isAdmitted && attempt.idempotency === undefined) return next(attempt)
   const answered = (answer: Option.Option<unknown>): Attempting => {
     if (Option.isNone(answer)) return next(attempt)
     noteAnswer(call.record, answer)
@@ -217,10 +217,10 @@ const compose = (bits: number): Next =>
 /** Composed at the first attempt of a kind, so that the engine can inline the steps of programs with one kind. */
 const attempts: Array<Next | undefined> = []
 
-const needsOf = ({ call, call: { record }, run, tool }: AttemptState): number => {
+const needsOf = ({ call: { record }, idempotency, run, tool }: AttemptState): number => {
   const isInner = record.parent !== undefined || record.around !== undefined ||
     record.replay.callsBeforePause !== undefined
-  const mayWrite = tool.info.effects !== "read" || idempotencyOf(tool, call) !== undefined
+  const mayWrite = tool.info.effects !== "read" || idempotency !== undefined
   return (isInner ? 1 : 0) | (run?.log === undefined ? 0 : 2) | (mayWrite ? 4 : 0)
 }
 

@@ -8,7 +8,8 @@ import * as Arguments from "../arguments/toolArguments.ts"
 import type { Attempt } from "../attemptLog.ts"
 import type { Call } from "../call.ts"
 import type { PassThrough } from "../execute/passThrough.ts"
-import type { Executable } from "../execute/executeTool.ts"
+import { type Executable, idempotencyOf } from "../execute/executeTool.ts"
+import type { Idempotency } from "../../idempotency/idempotencyOptions.ts"
 import type { AttemptError } from "../attemptError.ts"
 import type { AttemptedCall } from "../replay/attemptedCall.ts"
 import type { Today } from "../replay/resolveKey.ts"
@@ -33,6 +34,8 @@ export class AttemptState implements Attempt {
   readonly call: Call
   readonly run: Run | undefined
   readonly context: Context.Context<never>
+  /** The idempotency of the call, if it has one. */
+  readonly idempotency: Idempotency | undefined
   /** Written by the functions of `attemptLog.ts`. */
   announced: Attempt["announced"] = "nothing"
   /** Written by `numberAttempt`, and by `replayFailure` for an attempt that is not made. */
@@ -50,6 +53,7 @@ export class AttemptState implements Attempt {
     this.call = call
     this.run = run
     this.context = context
+    this.idempotency = idempotencyOf(tool, call)
   }
 
   /** True if it starts now: the attempt of a resumed agent started before the pause. */

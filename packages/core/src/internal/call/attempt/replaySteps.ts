@@ -7,7 +7,6 @@ import { numberOf } from "../attemptLog.ts"
 import { replayedFailure } from "../replay/replayedFailures.ts"
 import { matchAttempt, startsOf } from "../replay/attemptedCall.ts"
 import { waitForCancellation } from "../../run/runLog.ts"
-import { idempotencyOf } from "../execute/executeTool.ts"
 import { answerStarted, noteCancelledStart } from "../replay/answerStarted.ts"
 import { keyedStarts, resolveKeys } from "../replay/resolveKey.ts"
 import { isInterruption } from "../../foundation/effect/signal.ts"
@@ -35,7 +34,7 @@ export const replayFailure: Step = (next) => (attempt) => {
 
 /** Answers a call that an earlier execution of the run has started. No verdict of today takes its start back. */
 export const answerFromLog: Step = (next) => (attempt) => {
-  const { call, run, tool } = attempt
+  const { run, tool } = attempt
   if (run?.log === undefined) return next(attempt)
   const { attempted } = attempt
   const answered = answerStarted(run, attempted)
@@ -46,7 +45,7 @@ export const answerFromLog: Step = (next) => (attempt) => {
     noteCancelledStart(run, attempted)
     return cancellation
   }
-  const keyed = idempotencyOf(tool, call) === undefined ? keyedStarts(run, attempted) : []
+  const keyed = attempt.idempotency === undefined ? keyedStarts(run, attempted) : []
   return keyed.length === 0 ? next(attempt) : resolveKeys(attempt.today, keyed, () => next(attempt))
 }
 

@@ -6,7 +6,6 @@ import { isDivergent } from "../replay/divergence.ts"
 import { stopped } from "../stop.ts"
 import type { Step } from "./attemptState.ts"
 import { isWrite } from "../execute/passThrough.ts"
-import { idempotencyOf } from "../execute/executeTool.ts"
 import { recordStart } from "../execute/effects.ts"
 import { identify } from "../ledger/identifyCall.ts"
 import { oncePerKey } from "../ledger/oncePerKey.ts"
@@ -45,8 +44,7 @@ export const awaitReplay: Step = (next) => (attempt) => {
 
 /** Claims the idempotency key of the call, if it has one. The ledger may answer. If it gives no answer, a call that may have started is unknown. */
 export const claimKey: Step = (next) => (attempt) => {
-  const { call, params, raw, run, tool, tool: { info, success, timeout } } = attempt
-  const idempotency = idempotencyOf(tool, call)
+  const { call, idempotency, params, raw, run, tool: { info, success, timeout } } = attempt
   if (idempotency === undefined) return next(attempt)
   const refusals = ledgerRefusals(attempt)
   const withoutLedger = (reason: unknown) => {
