@@ -1,10 +1,11 @@
 /** Runs the tool calls of one answer in parallel. Each has exactly one result, also if the run ends or waits before the call has ended. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type { RoundContext } from "./roundContext.ts"
-import type { CallResult, RequestedCall } from "../run/callResult.ts"
+import * as Cause from "effect/Cause"
+import { failed, repairedIn, type RoundContext } from "./roundContext.ts"
+import type { CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
 import { behind } from "../foundation/effect/sequence.ts"
-import type { Round } from "./roundCalls.ts"
+import type { CallState, Round } from "./roundCalls.ts"
 import { announceEach } from "../result/announce.ts"
 import { withdrawQuestionsAtEnd, withdrawQuestionsOf } from "./resume/withdrawQuestions.ts"
 import { undecided } from "./resume/pausedResult.ts"
@@ -12,7 +13,42 @@ import { deliverLast } from "../result/delivery.ts"
 import { announceStart } from "./callSpan.ts"
 import type { Run } from "../run/run.ts"
 import { taintRun } from "../run/state/reading.ts"
-import { type CallState, endedResult, errorOf } from "./callState.ts"
+import { failureOfEnded, outcomeUnknown } from "../result/failureOf.ts"
+import type { ToolFailure } from "../projection/toolFailure.ts"
+import { unknownSince } from "./missingTool.ts"
+import { outcomeUndecided } from "../approval/waitsWithin.ts"
+
+/** Returns the failure of a call that an earlier execution has started, and that this one has not executed, or not as far as that one. */
+const failureOfUnreached = (calls: RoundContext, call: RequestedCall): ToolFailure | undefined => {
+  const { run, run: { log, scope }, shown } = calls
+  if (log === undefined) return undefined
+  const record = calls.records.get(call.id)
+  if (record?.outcome.executed !== true) {
+    return log.hasUnmatchedCall(scope, call.id) ? unknownSince(calls, call) : undefined
+  }
+  return log.hasUnmatchedWithin(scope, call.id) ? outcomeUnknown(record, run.id, shown.user) : undefined
+}
+
+/** The error with which a call ended the run. */
+const errorOf = (state: CallState | undefined): unknown =>
+  state?._tag === "Failed" ? state.cause.reasons.find(Cause.isFailReason)?.error : undefined
+
+/** The result of a call that ended the run, or that the run's end interrupted. `waited`: how it waited before. */
+const endedResult = (
+  calls: RoundContext,
+  call: RequestedCall,
+  state: CallState | undefined,
+  waited: Waiting | undefined
+): CallResult => {
+  const { records, run, shown, shown: { user } } = calls
+  if (waited !== undefined && outcomeUndecided(waited) === "unknown" && !records.has(call.id)) {
+    return undecided(run, shown, call, waited)
+  }
+  const error = errorOf(state)
+  const record = records.get(call.id)
+  const earlier = error === undefined ? failureOfUnreached(calls, call) : undefined
+  return failed(call, earlier ?? failureOfEnded(record, error, run.id, user), repairedIn(record))
+}
 
 /**
  * Runs calls with a limit, in fibers that are all forked at the start: each takes one call after the other. A fiber

@@ -1,13 +1,15 @@
 /** The calls of one answer while they run: each has one state, and one result at the end. */
 import * as Deferred from "effect/Deferred"
+import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Path from "../path/path.ts"
+import * as Failures from "../projection/failures.ts"
 import type { Decision } from "../approval/decision.ts"
 import { announce, announcePending } from "../result/announce.ts"
-import { delivered, type RoundContext } from "./roundContext.ts"
+import { delivered, failed, type RoundContext } from "./roundContext.ts"
 import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
-import { duplicate, ofEqualCalls } from "./equalCalls.ts"
-import { callKey, noteResult } from "./repeatedFailures.ts"
+import { callKey, knownFailure, noteResult, repeated, unknown } from "./repeatedFailures.ts"
 import { recordCall, recordedOutcome, tallying } from "./recordedCall.ts"
 import { type Resumption, resumptionOf, withdrawQuestionsAtEnd } from "./resume/withdrawQuestions.ts"
 import { resumeCall } from "./resume/resumeCall.ts"
@@ -17,8 +19,9 @@ import { behind } from "../foundation/effect/sequence.ts"
 import { runCleanups } from "../run/writes/cleanups.ts"
 import { resultsMessage } from "../run/transcript.ts"
 import { outcomeOf } from "../call/ledger/loggedWrite.ts"
-import { answerCall, readdressed } from "./answerCall.ts"
-import type { CallState } from "./callState.ts"
+import type { ToolFailure } from "../projection/toolFailure.ts"
+import { isOfMissingTool, resultOfMissingTool } from "./missingTool.ts"
+import { runCall } from "./runCall.ts"
 
 /** State of a resumed round's calls. */
 export interface Resumed {
@@ -32,6 +35,12 @@ export interface RoundOutcome {
   readonly allFailed: boolean
   readonly results: ReadonlyArray<CallResult>
   readonly waiting: ReadonlyArray<Waiting>
+}
+
+/** A call is not started, runs, has ended with its outcome, or has ended the run. */
+export type CallState = CallOutcome | { readonly _tag: "Running" } | {
+  readonly _tag: "Failed"
+  readonly cause: Cause.Cause<unknown>
 }
 
 const noResumptions: ReadonlyMap<string, Resumption> = new Map()
@@ -203,3 +212,69 @@ export class Round implements RoundOutcome {
     return this.results.every(({ isFailure }) => isFailure)
   }
 }
+
+/** Answers a call. A tool that was not offered does not exist for the model. */
+const answerCall = (
+  calls: RoundContext,
+  raw: RequestedCall,
+  onEnd: OnEnd
+): Effect.Effect<CallOutcome, unknown, unknown> => {
+  const tool = calls.offered.includes(raw.name) ? calls.tools.get(raw.name) : undefined
+  if (tool === undefined && isOfMissingTool(calls, raw)) {
+    return inCallSpan(calls, raw, Effect.suspend(() => delivered(calls, resultOfMissingTool(calls, raw))), { onEnd })
+  }
+  const outcome = repeated(calls, raw)
+  const failure = outcome === undefined
+    ? knownFailure(calls, raw)
+    : Failures.repeatedCall(outcome.times, outcome.code, calls.run.id, calls.shown.user)
+  return failure !== undefined || tool === undefined
+    ? notRun(calls, raw, failure, onEnd)
+    : runCall(calls, tool, raw, { arguments: raw.params }, onEnd)
+}
+
+/** A call that receives its failure without being run. Without a failure there is no such tool. */
+const notRun = (calls: RoundContext, raw: RequestedCall, failure: ToolFailure | undefined, onEnd: OnEnd) => {
+  const answer = () => delivered(calls, failure === undefined ? unknown(calls, raw) : failed(raw, failure))
+  return inCallSpan(calls, raw, Effect.suspend(answer), { onEnd })
+}
+
+/**
+ * The result of a call, readdressed to another one with the same arguments: the envelope of untrusted text names its
+ * call.
+ */
+const readdressed = (result: CallResult, call: RequestedCall): CallResult => {
+  const to = (value: unknown): unknown => {
+    const fields = Object(value) as object
+    return Object.hasOwn(fields, "untrusted") && Object.hasOwn(fields, "call_id")
+      ? { ...fields, call_id: call.id }
+      : value
+  }
+  return {
+    ...result,
+    call,
+    encoded: to(result.encoded),
+    whole: to(result.whole)
+  }
+}
+
+/**
+ * Returns how equal calls of one answer are executed: `first` only the first, `shared` once with a result for each, `undefined` each.
+ */
+const ofEqualCalls = (calls: RoundContext, raw: RequestedCall): "first" | "shared" | undefined => {
+  const info = calls.offered.includes(raw.name) ? calls.tools.get(raw.name)?.tool.info : undefined
+  if (info === undefined) return undefined
+  if (info.equalCalls.coalesce === true) return "shared"
+  // A key that is made of the arguments makes equal calls one in the ledger, which answers them all.
+  const isRepeatable = info.equalCalls.allowIdenticalCalls === true || info.equalCalls.hasKeyFunction === true ||
+    info.effects === "read" ||
+    info.effects === "idempotent"
+  const { run } = calls
+  // A call that an earlier execution has started is replayed, and never reported as not executed.
+  return isRepeatable || run.log?.has(Path.ofCall(run.scope, raw.name, raw.id)) === true ? undefined : "first"
+}
+
+/** Returns the result of a call that is not executed because an equal call of its answer is. */
+const duplicate = ({ run, shown }: RoundContext, call: RequestedCall, first: string): CallResult => ({
+  ...failed(call, Failures.duplicateCall(run.id, shown.user)),
+  verdict: { decision: "duplicate", reason: `The call "${first}" of the same answer has the same arguments` }
+})
