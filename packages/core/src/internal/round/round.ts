@@ -166,7 +166,7 @@ const resultOf = (
 export const commit = (round: Round, ends: boolean): Effect.Effect<void> => {
   const { results } = round
   round.calls.session.withdraw = undefined
-  if (results.length === round.raws.length) return write(round, round.complete = results, ends)
+  if (results.length === round.raws.length) return write(round, results, ends)
   // It waits: each call has come to something.
   if (!ends) round.calls.session.withdraw = withdraw(round)
   const missing: Array<CallResult> = []

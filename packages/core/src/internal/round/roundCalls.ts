@@ -53,8 +53,6 @@ export class Round implements RoundOutcome {
   readonly states: Array<CallState | undefined>
   /** The waiting calls with their resumptions. */
   readonly resumptions: ReadonlyMap<string, Resumption>
-  /** The results, once each call has one. */
-  complete: ReadonlyArray<CallResult> | undefined
   /** Calls whose result others of the answer wait for. */
   private followed: Map<number, Deferred.Deferred<void>> | undefined
   /** Indices of the first of equal calls, by their key. */
@@ -201,11 +199,11 @@ export class Round implements RoundOutcome {
   }
 
   get results(): ReadonlyArray<CallResult> {
-    return this.complete ?? this.states.filter((state) => state?._tag === "Done").map(({ result }) => result)
+    return this.states.filter((state) => state?._tag === "Done").map(({ result }) => result)
   }
 
   get waiting(): ReadonlyArray<Waiting> {
-    return this.complete === undefined ? this.states.filter((state) => state?._tag === "Waiting") : []
+    return this.states.filter((state) => state?._tag === "Waiting")
   }
 
   get allFailed(): boolean {
