@@ -120,8 +120,8 @@ describe("a whole answer", () => {
           created: 1e99,
           choices: [{ message: { content: "x" }, finish_reason: "stop" }],
           usage: {
-            prompt_tokens: 10.5,
-            completion_tokens: "5",
+            prompt_tokens: -1,
+            completion_tokens: "many",
             prompt_cache_hit_tokens: 3,
             completion_tokens_details: null
           }

@@ -179,8 +179,9 @@ describe("an answer says the same in every mode", () => {
 
   const counts: ReadonlyArray<readonly [Record<string, unknown>, Record<string, number>, Record<string, number>]> = [
     [{ prompt_tokens: 0, completion_tokens: 0 }, { total: 0, uncached: 0 }, { total: 0, text: 0 }],
-    [{ prompt_tokens: -1, completion_tokens: 1.5 }, {}, {}],
-    [{ prompt_tokens: "10", completion_tokens: 2 ** 53 }, {}, {}],
+    [{ prompt_tokens: -1, completion_tokens: "many" }, {}, {}],
+    [{ prompt_tokens: "10", completion_tokens: 2 ** 53 }, { total: 10, uncached: 10 }, {}],
+    [{ prompt_tokens: 9.5, completion_tokens: "1.5" }, { total: 10, uncached: 10 }, { total: 2, text: 2 }],
     [
       {
         prompt_tokens: 10,

@@ -96,7 +96,7 @@ describe("a body", () => {
         const body of [
           "{}",
           "[]",
-          "{\"choices\":[]}",
+          "{\"choices\":{}}",
           "{\"choices\":[{}]}",
           "{\"choices\":[{\"message\":{\"tool_calls\":[7]}}]}"
         ]

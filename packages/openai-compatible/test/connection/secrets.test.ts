@@ -46,7 +46,7 @@ const replies: ReadonlyArray<Reply> = [200, 400, 401, 402, 403, 404, 408, 413, 4
   {
     status,
     type: "application/json",
-    body: JSON.stringify({ [key]: key, choices: [{ message: { content: [prose] } }] })
+    body: JSON.stringify({ [key]: key, choices: [{ message: { content: [[prose]] } }] })
   },
   { status, type: "text/html", body: `<h1>${prose}</h1>` },
   { status, type: "text/event-stream", body: `event: error\ndata: ${JSON.stringify(fields)}\n\n` },

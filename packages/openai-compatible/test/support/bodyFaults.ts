@@ -194,6 +194,41 @@ export const bodyFaults: ReadonlyArray<Fault> = [
     check: ({ parts }) => assert.strictEqual(textIn(parts), "fine")
   },
   {
+    fault: "lines of JSON (NDJSON) in place of events",
+    in: "stream",
+    does: "reads them",
+    replies: always({
+      headers: { "content-type": "application/x-ndjson" },
+      chunks: [Server.chunk({ content: "fine" }), Server.chunk({}, "stop")].map((event) =>
+        event.replace("data: ", "").replace("\n\n", "\n")
+      )
+    }),
+    requests: 1,
+    check: ({ parts }) => assert.strictEqual(textIn(parts), "fine")
+  },
+  {
+    fault: "an error on a line of its own between events",
+    in: "stream",
+    does: surfaces,
+    replies: always({
+      chunks: [Server.chunk({ content: "half" }), `{"error":{"code":"insufficient_quota"}}\n\n`]
+    }),
+    requests: 1,
+    reason: "QuotaExhaustedError",
+    retryable: false
+  },
+  {
+    fault: "an empty error next to a choice",
+    does: "reads the choice",
+    replies: (mode) => [
+      mode === "whole"
+        ? Server.completion({ content: "fine" }, { error: {} })
+        : { chunks: [Server.event({ choices: [{ delta: { content: "fine" } }], error: {} }), Server.chunk({}, "stop")] }
+    ],
+    requests: 1,
+    check: ({ parts }) => assert.strictEqual(textIn(parts), "fine")
+  },
+  {
     fault: "thoughts between tags at the beginning of the text",
     does: "reads them as reasoning",
     replies: message({ content: "<think>Hm.</think>\n\nfine" }),

@@ -196,7 +196,7 @@ export const connectionFaults: ReadonlyArray<Fault> = [
     reason: "InvalidRequestError",
     retryable: false
   })),
-  ...[425].map((status): Fault => ({
+  ...[424, 425, 498, 499].map((status): Fault => ({
     fault: `${status}`,
     does: `${surfaces}, for the model's own retry`,
     replies: always(Server.error(status)),

@@ -90,7 +90,7 @@ const wholeOfEvents = (
   const parser = EventStream.make()
   const assembler = assemblerOf(answer, context)
   const parts: Array<Response.StreamPartEncoded> = []
-  const events = [...parser.push(new TextEncoder().encode(answer.body)), ...parser.finish()]
+  const events = [...parser.push(new TextEncoder().encode(answer.body)), ...parser.finish().events]
   for (const event of events) {
     const step = assembler.push(event)
     parts.push(...step.parts)
@@ -177,7 +177,6 @@ const parts = (
   const { target } = context
   const parser = EventStream.make()
   const assembler = assemblerOf(answer, context)
-  const body = EventStream.otherBody()
   let ended = false
   let failure: AiError.AiErrorReason | undefined
 
@@ -205,9 +204,9 @@ const parts = (
     return []
   }
   const end = (): Array<Response.StreamPartEncoded> => {
-    const other = body.finish()
+    const { events, other } = parser.finish()
     if (other !== undefined) return endOther(other)
-    const out = feed(parser.finish())
+    const out = feed(events)
     if (!ended) settle(assembler.finish(), out)
     ended = true
     return out
@@ -226,7 +225,7 @@ const parts = (
     () => {
       if (ended) return failure === undefined ? Cause.done() : Effect.fail(failure)
       return answer.body.pipe(
-        Effect.map((chunks) => feed(chunks.flatMap((bytes) => body.push(bytes) ? [] : parser.push(bytes)))),
+        Effect.map((chunks) => feed(chunks.flatMap(parser.push))),
         Pull.catchDone(() => Effect.sync(end)),
         Effect.catchTag("IdleTimeoutError", (silence) => Effect.sync(() => fellSilent(silence))),
         Effect.flatMap((parts) => Arr.isArrayNonEmpty(parts) ? Effect.succeed(parts) : next)

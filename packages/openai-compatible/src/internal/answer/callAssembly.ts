@@ -135,13 +135,21 @@ export class CallAssembly {
     const known = wireId === undefined ? undefined : this.byId.get(wireId)
     if (known !== undefined && !startsAnother(known, delta)) return known
     if (known !== undefined && (!named || delta.function?.name === nameOf(known))) return this.echoOf(known, wireId)
-    const there = index === undefined ? this.calls.at(-1) : this.byIndex.get(index)
+    const there = index === undefined
+      ? this.calls.at(-1)
+      : this.byIndex.get(index) ?? (wireId === undefined && !named ? this.withoutArguments() : undefined)
     if (there === undefined) return this.open(wireId, index === "function_call" ? "any" : undefined)
     if (startsAnother(there, delta)) {
       const isEcho = !named || (wireId === undefined && index !== undefined && delta.function?.name === nameOf(there))
       return isEcho ? this.echoOf(there, wireId) : this.open(wireId, undefined)
     }
     return hasOwnId(there, wireId, index, delta) ? this.open(wireId, undefined) : there
+  }
+
+  /** The last call, if it has an id, a name and no arguments: some servers send those under another index. */
+  private withoutArguments(): Call | undefined {
+    const last = this.calls.at(-1)
+    return last?.wireId !== undefined && last.name !== "" && last.arguments === "" ? last : undefined
   }
 
   private grow(call: Call, text: string): void {

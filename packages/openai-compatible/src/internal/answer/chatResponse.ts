@@ -30,6 +30,10 @@ export const callIds = (newId: () => string): (id: string | number | null | unde
 export const namelessCall = (): AiError.InvalidOutputError =>
   new AiError.InvalidOutputError({ description: "The model called a tool without naming it." })
 
+/** Some servers drop the answer of a model that fails; the next attempt may have one. */
+const withoutChoice = (): AiError.InvalidOutputError =>
+  new AiError.InvalidOutputError({ description: "The server's answer has no choice: it is empty." })
+
 /** The text is a call that the server did not parse; the next attempt may be parsed. */
 export const leftCall = (): AiError.InvalidOutputError =>
   new AiError.InvalidOutputError({
@@ -70,9 +74,21 @@ export const parts = (
   completion: Wire.Completion,
   context: Context
 ): Result.Result<Array<Response.PartEncoded>, AiError.AiErrorReason> => {
-  const choice = completion.choices.find(({ index }) => Wire.index(index) === 0) ?? completion.choices[0]
-  if (Facts.isFailure(choice.finish_reason)) return Result.fail(gaveUp(context.http))
-  const { message } = choice
+  const choices = completion.choices ?? []
+  const choice = choices.find(({ index }) => Wire.index(index) === 0) ?? choices[0]
+  if (choice === undefined) return Result.fail(withoutChoice())
+  const ended = Wire.finishReason(choice.finish_reason)
+  if (Facts.isFailure(ended)) return Result.fail(gaveUp(context.http))
+  if (!choice.message && (ended === undefined || Facts.finishReason(ended, false, "stop") === "stop")) {
+    return Result.fail(
+      new AiError.InvalidResponseError({
+        description: "The server's answer is not a chat completion: its choice has no message",
+        http: context.http()
+      })
+    )
+  }
+  // An answer that is cut or filtered may have no message.
+  const message = choice.message ?? {}
   const out: Array<Response.PartEncoded> = []
   const metadata = Facts.responseMetadata(completion)
   if (metadata !== undefined) out.push(metadata)
@@ -112,13 +128,13 @@ export const parts = (
   const state = OpaqueState.messageFields(message, quirks.unreturnedFields)
   withState(carriers, server, OpaqueState.settled(state, calls.length > 0))
   out.push(...Facts.sources(message.annotations, completion), ...calls)
-  const refused = typeof message.refusal === "string" && message.refusal !== ""
+  const refused = Wire.refusalOf(message) !== undefined
   out.push({
     type: "finish",
     // The body is whole, so a missing reason hides no fault.
     reason: refused
       ? "content-filter"
-      : Facts.finishReason(choice.finish_reason || "stop", calls.length > 0, context.target.quirks.unknownFinishReason),
+      : Facts.finishReason(ended ?? "stop", calls.length > 0, context.target.quirks.unknownFinishReason),
     usage: Facts.usage(Facts.usageIn(completion))
   })
   return Result.succeed(out)
@@ -146,11 +162,11 @@ const distinctCalls = (message: Wire.Message): ReadonlyArray<Wire.ToolCall> => {
       isRepeat(other) && (call.function?.name || other.function?.name) === other.function?.name &&
       hasSameArguments(argumentsText(call.function?.arguments), argumentsText(other.function?.arguments))
     )
-  for (const call of (message.tool_calls ?? []).map(Wire.named)) {
+  for (const call of Wire.listedCalls(message)) {
     const id = Wire.callId(call)
     if (id === undefined || !isReported(call, (other) => Wire.callId(other) === id)) distinct.push(call)
   }
-  const legacy = message.function_call ? Wire.named({ function: message.function_call }) : undefined
+  const legacy = Wire.olderCall(message)
   if (legacy && !isReported(legacy, () => true)) distinct.push(legacy)
   return distinct
 }

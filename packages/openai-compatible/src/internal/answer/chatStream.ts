@@ -58,6 +58,8 @@ export class ChatStream {
   /** True if the present chunk is a piece of the answer. */
   private content = false
   private hasDeltas = false
+  /** The index of the read choice. */
+  private choice: number | undefined
 
   constructor(context: Context) {
     const emit = (part: Response.StreamPartEncoded): void => void this.out.push(part)
@@ -76,6 +78,8 @@ export class ChatStream {
       json = JSON.parse(data)
     } catch {
       if (event === "error") return { parts: [], failure: this.context.errorReason(ErrorCodes.codes(undefined), data) }
+      // Of another name and in words, it is a keep-alive.
+      if (event !== "message" && !/^\s*[{[]/.test(data)) return { parts: [] }
       return {
         parts: [],
         failure: new AiError.InvalidResponseError({
@@ -85,6 +89,7 @@ export class ChatStream {
       }
     }
     if (json === "[DONE]") return this.whole(true)
+    if (json === null) return { parts: [] }
     const error = ErrorCodes.errorObject(json) ?? (event === "error" ? json : undefined)
     if (error !== undefined) {
       return { parts: [], failure: this.context.errorReason(ErrorCodes.codes(error), data) }
@@ -129,10 +134,11 @@ export class ChatStream {
       this.state,
       OpaqueState.messageFields(message, this.context.target.quirks.unreturnedFields, this.state.content !== undefined)
     )
-    const deltas = (message.tool_calls ?? []).map(Wire.named)
+    const deltas = Wire.listedCalls(message)
     if (isLast && this.calls.mayRepeatAll(deltas)) this.calls.pushWhole(deltas)
     else for (const delta of deltas) this.pushCall(delta, false)
-    if (message.function_call) this.pushCall(Wire.named({ function: message.function_call }), true)
+    const older = Wire.olderCall(message)
+    if (older !== undefined) this.pushCall(older, true)
   }
 
   private pushCall(delta: Wire.ToolCall, isLegacy: boolean): void {
@@ -166,24 +172,32 @@ export class ChatStream {
     return undefined
   }
 
+  /** The pieces of the answer in a chunk: of the choice 0, or of the first one if servers count otherwise. */
+  private chosen({ choices }: Wire.Chunk): NonNullable<Wire.Chunk["choices"]> {
+    const all = choices ?? []
+    const indexes = all.map(({ index }, at) => Wire.index(index) ?? at)
+    this.choice ??= indexes.includes(0) ? 0 : indexes[0]
+    return all.filter((_, at) => indexes[at] === this.choice)
+  }
+
   private pushChunk(chunk: Wire.Chunk): Step {
     this.recognised = true
     this.content = false
     const metadata = this.facts.addChunk(chunk)
     if (metadata !== undefined) this.out.push(metadata)
-    for (const [at, choice] of (chunk.choices ?? []).entries()) {
-      if ((Wire.index(choice.index) ?? at) !== 0) continue
+    for (const choice of this.chosen(chunk)) {
+      const ended = Wire.finishReason(choice.finish_reason)
       if (choice.delta) {
         if (Object.keys(choice.delta).some((name) => name !== "role")) this.hasDeltas = true
-        this.pushDelta(choice.delta, Boolean(choice.finish_reason))
+        this.pushDelta(choice.delta, ended !== undefined)
       }
       const contradiction = choice.message ? this.pushWhole(choice.message) : undefined
       if (contradiction !== undefined) return { parts: this.take(), failure: contradiction }
-      if (Facts.isFailure(choice.finish_reason)) {
+      if (Facts.isFailure(ended)) {
         return { parts: this.take(), failure: ChatResponse.gaveUp(this.context.http) }
       }
-      if (choice.finish_reason) {
-        this.facts.finishReason = choice.finish_reason
+      if (ended !== undefined) {
+        this.facts.finishReason = ended
         this.content = true
       }
     }

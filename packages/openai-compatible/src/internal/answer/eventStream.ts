@@ -1,4 +1,4 @@
-/** Server-sent events, parsed from bytes in any split. */
+/** Events of a body, parsed from bytes in any split: server-sent events, and the lines of newline-delimited JSON. */
 import * as Sse from "effect/encoding/Sse"
 import * as ToolArguments from "./toolArguments.ts"
 
@@ -10,11 +10,19 @@ export interface Event {
 export interface Parser {
   /** The events that these bytes complete. */
   readonly push: (bytes: Uint8Array) => ReadonlyArray<Event>
+  /** The end of the body. */
+  readonly finish: () => Rest
+}
+
+/** The end of a body. */
+export interface Rest {
   /**
    * The event that the end of the body completes, if the server omitted the last blank line. One that is cut off is not
    * an event.
    */
-  readonly finish: () => ReadonlyArray<Event>
+  readonly events: ReadonlyArray<Event>
+  /** The text of a body that is JSON or a page in place of events. */
+  readonly other: string | undefined
 }
 
 const isWhole = (data: string): boolean => data.trim() === "[DONE]" || ToolArguments.isComplete(data)
@@ -26,50 +34,76 @@ const eventsIn = ({ data, event }: Event): ReadonlyArray<Event> => {
   return lines.every(isWhole) ? lines.map((line) => ({ data: line, event })) : [{ data, event }]
 }
 
-/** True for a text that is an event stream by its beginning. */
-export const isEventStream = (text: string): boolean => /^\uFEFF?\s*(?:(?:data|event|id|retry):|:)/.test(text)
+const lineEnd = /[\r\n]/
 
-/** A body that is JSON or a page in place of events, by its first character. */
-export interface OtherBody {
-  /** True if these bytes belong to it. */
-  readonly push: (bytes: Uint8Array) => boolean
-  /** Its text; `undefined` for a body of events. */
-  readonly finish: () => string | undefined
+/**
+ * The kind of a body by its beginning, without blanks before it; `undefined` until enough is received. No field of an event begins with
+ * such a character. Lines of JSON are events: the first one is whole, and more follow.
+ */
+const kindOf = (beginning: string): "events" | "other" | undefined => {
+  const [first] = beginning
+  if (first !== "{") return first === "<" || first === "[" ? "other" : "events"
+  const end = beginning.search(lineEnd)
+  if (end < 0 || beginning.slice(end).trim() === "") return undefined
+  return ToolArguments.isComplete(beginning.slice(0, end)) ? "events" : "other"
 }
 
-/** Recognises a body that is no event stream. No field of an event begins with such a character. */
-export const otherBody = (): OtherBody => {
-  const decoder = new TextDecoder()
-  let is: boolean | undefined
-  let text = ""
-  return {
-    push: (bytes) => {
-      if (is === undefined) {
-        const [first] = new TextDecoder().decode(bytes).trimStart()
-        if (first === undefined) return false
-        is = first === "{" || first === "[" || first === "<"
-      }
-      if (is) text += decoder.decode(bytes, { stream: true })
-      return is
-    },
-    finish: () => is === true ? text + decoder.decode() : undefined
-  }
-}
+/** True for a text that is a body of events by its beginning. */
+export const isEventStream = (text: string): boolean =>
+  /^\uFEFF?\s*(?:(?:data|event|id|retry):|:)/.test(text) ||
+  (/^\s*\{/.test(text) && kindOf(text.trimStart()) === "events")
+
+/** Makes events of lines that are JSON: servers of newline-delimited JSON send them, and servers of events send errors so. */
+const withFields = (lines: string): string =>
+  lines.replaceAll(/(?<=^|[\r\n])(?:\{[^\r\n]*|\[DONE\])(?=[\r\n])/g, (line) => `data: ${line}\n\n`)
 
 /** A parser for one body. `retry` fields are ignored: a chat completion cannot be resumed. */
 export const make = (): Parser => {
   const decoder = new TextDecoder()
+  let kind: "events" | "other" | undefined
+  /** The received text before the kind is known, or of another body; then the last line, which has not ended. */
+  let pending = ""
+  /** True once a line has ended. */
+  let hasLines = false
   let events: Array<Event> = []
   const parser = Sse.makeParser((event) => {
     if (event._tag === "Event") events.push(...eventsIn({ event: event.event, data: event.data }))
   }, { maxEventSize: Number.POSITIVE_INFINITY })
-  const feed = (text: string) => {
+  const feed = (text: string): ReadonlyArray<Event> => {
+    const end = Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1
+    if (end === 0) {
+      pending += text
+      return []
+    }
+    const lines = pending + text.slice(0, end)
+    pending = text.slice(end)
     events = []
-    parser.feed(text)
+    parser.feed(withFields(lines))
     return events
   }
+  const read = (text: string): ReadonlyArray<Event> => {
+    if (kind === "events") return feed(text)
+    const isFirst = pending === ""
+    const more = isFirst ? text.trimStart() : text
+    pending += more
+    if (kind === "other" || pending === "") return []
+    hasLines ||= lineEnd.test(more)
+    // A line of JSON is read once, when it has ended.
+    if (!isFirst && !hasLines) return []
+    kind = kindOf(pending)
+    if (kind !== "events") return []
+    const beginning = pending
+    pending = ""
+    return feed(beginning)
+  }
   return {
-    push: (bytes) => feed(decoder.decode(bytes, { stream: true })),
-    finish: () => feed(`${decoder.decode()}\n\n`).filter(({ data }) => isWhole(data))
+    push: (bytes) => read(decoder.decode(bytes, { stream: true })),
+    finish: () => {
+      const rest = decoder.decode()
+      if (kind === "events") {
+        return { events: feed(`${rest}\n\n`).filter(({ data }) => isWhole(data)), other: undefined }
+      }
+      return { events: [], other: pending + rest || undefined }
+    }
   }
 }

@@ -8,23 +8,39 @@ const reasons: ReadonlyMap<string, Response.FinishReason> = new Map<string, Resp
   ["eos_token", "stop"],
   ["end_turn", "stop"],
   ["stop_sequence", "stop"],
+  ["complete", "stop"],
   ["length", "length"],
   ["max_tokens", "length"],
+  ["max_output_tokens", "length"],
+  ["max_completion_tokens", "length"],
   ["model_length", "length"],
+  ["model_context_window_exceeded", "length"],
   ["tool_calls", "tool-calls"],
   ["tool_use", "tool-calls"],
   ["function_call", "tool-calls"],
   ["content_filter", "content-filter"],
   ["safety", "content-filter"],
   ["recitation", "content-filter"],
-  ["sensitive", "content-filter"]
+  ["sensitive", "content-filter"],
+  ["blocklist", "content-filter"],
+  ["prohibited_content", "content-filter"],
+  ["spii", "content-filter"],
+  ["guardrail_intervened", "content-filter"],
+  // The model's call could not be read: the answer is not complete, whatever an unknown reason means.
+  ["malformed_function_call", "other"],
+  ["unexpected_tool_call", "other"]
 ])
 
-const failures: ReadonlySet<string> = new Set(["error", "insufficient_system_resource", "network_error"])
+const failures: ReadonlySet<string> = new Set([
+  "error",
+  "abort",
+  "aborted",
+  "insufficient_system_resource",
+  "network_error"
+])
 
 /** True if the reason means that the server gave up in the middle. */
-export const isFailure = (raw: string | null | undefined): boolean =>
-  typeof raw === "string" && failures.has(raw.toLowerCase())
+export const isFailure = (raw: string | undefined): boolean => raw !== undefined && failures.has(raw.toLowerCase())
 
 /** The reason in effect's words. Some servers say `stop` although they call tools. */
 export const finishReason = (
@@ -39,8 +55,13 @@ export const finishReason = (
 
 const at = (value: unknown, ...path: ReadonlyArray<string>): unknown => path.reduce(ownField, value)
 
-const count = (value: unknown): number | undefined =>
-  Number.isSafeInteger(value) && (value as number) >= 0 ? value as number : undefined
+/** A count, also if a server writes it as text. A part of a token costs a token. */
+const count = (value: unknown): number | undefined => {
+  const number = typeof value === "string" && /^\d{1,15}(?:\.\d{1,15})?$/.test(value) ? Number(value) : value
+  if (typeof number !== "number") return undefined
+  const whole = Math.ceil(number)
+  return Number.isSafeInteger(whole) && whole >= 0 ? Math.max(0, whole) : undefined
+}
 
 const minus = (total: number | undefined, part: number | undefined): number | undefined =>
   total === undefined ? undefined : Math.max(0, total - (part ?? 0))
@@ -119,13 +140,16 @@ export const usageIn = (head: unknown): unknown => {
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null
 
-/** Counts of a stream: later ones outrank earlier ones. */
-export const mergeUsage = (earlier: unknown, later: unknown): unknown =>
-  later === undefined
-    ? earlier
-    : typeof earlier === "object" && earlier !== null && typeof later === "object"
-    ? { ...earlier, ...later }
-    : later
+const isCounted = (value: unknown): boolean => value !== null && value !== undefined && value !== 0 && value !== "0"
+
+/** Counts of a stream: later ones outrank earlier ones, unless they are 0 or absent. */
+export const mergeUsage = (earlier: unknown, later: unknown): unknown => {
+  if (later === undefined) return earlier
+  if (!isObject(earlier) || !isObject(later)) return later
+  const fields = Object.entries(later as object)
+    .filter(([name, value]) => isCounted(value) || ownField(earlier, name) === undefined)
+  return { ...earlier as object, ...Object.fromEntries(fields) }
+}
 
 /** Id, model and time of an answer, if they are given. */
 export const responseMetadata = (
@@ -133,7 +157,7 @@ export const responseMetadata = (
 ): Response.ResponseMetadataPartEncoded | undefined => {
   const id = typeof head.id === "string" && head.id !== "" ? head.id : undefined
   const modelId = typeof head.model === "string" && head.model !== "" ? head.model : undefined
-  const created = count(head.created) ?? 0
+  const created = Number.isSafeInteger(head.created) ? head.created as number : 0
   const timestamp = created > 0 && created < 253_402_300_800 ? new Date(created * 1000).toISOString() : undefined
   if (id === undefined && modelId === undefined && timestamp === undefined) return undefined
   return { type: "response-metadata", id, modelId, timestamp }

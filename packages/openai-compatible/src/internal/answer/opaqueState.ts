@@ -56,7 +56,8 @@ const unknown = (value: unknown, known: ReadonlySet<string>): Fields | undefined
 
 const inPart: ReadonlySet<string> = new Set(["type", "text", "thinking", "reasoning"])
 
-const isPlainPart = (part: Schema.Json): boolean => Object.keys(part as object).every((name) => inPart.has(name))
+const isPlainPart = (part: Schema.Json): boolean =>
+  !isObject(part) || Object.keys(part).every((name) => inPart.has(name))
 
 /** True for an id of a call that every server accepts. */
 export const isPortableId = (id: string): boolean => /^[A-Za-z0-9_-]{1,40}$/.test(id)

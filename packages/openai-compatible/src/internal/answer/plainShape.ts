@@ -25,12 +25,11 @@ const isCall = (value: unknown): boolean =>
 const isMessage = (value: unknown): boolean => {
   if (!isObject(value)) return false
   const calls = value["tool_calls"]
-  return isText(value["content"]) && isText(value["refusal"]) && isFunction(value["function_call"]) &&
+  return isText(value["content"]) && isFunction(value["function_call"]) &&
     (isNone(calls) || (Array.isArray(calls) && calls.every(isCall)))
 }
 
-const isChoice = (value: unknown): value is Fields =>
-  isObject(value) && isIndex(value["index"]) && isText(value["finish_reason"])
+const isChoice = (value: unknown): value is Fields => isObject(value) && isIndex(value["index"])
 
 const isPart = (value: unknown): boolean => isNone(value) || isMessage(value)
 

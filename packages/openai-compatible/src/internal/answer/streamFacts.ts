@@ -1,7 +1,7 @@
 /** Facts of a streamed answer besides its content: usage, sources, and the reason of its end. */
 import type * as Response from "effect/ai/Response"
 import * as Facts from "./facts.ts"
-import type * as Wire from "./wire.ts"
+import * as Wire from "./wire.ts"
 
 /** Collects the facts of one answer. */
 export class StreamFacts {
@@ -28,7 +28,7 @@ export class StreamFacts {
   }
 
   addMessage(message: Wire.Message): void {
-    if (message.refusal) this.isRefused = true
+    if (Wire.refusalOf(message) !== undefined) this.isRefused = true
     if (Array.isArray(message.annotations)) {
       for (const annotation of message.annotations) this.annotations.push(annotation)
     }

@@ -22,15 +22,17 @@ export const ToolCall = open({
 })
 export type ToolCall = typeof ToolCall.Type
 
+const Part = Schema.Record(Schema.String, Schema.Unknown)
+
 /** A message of an answer, or a part of it in a stream. */
 export const Message = open({
-  content: Schema.optional(
-    Schema.NullOr(Schema.Union([Schema.String, Schema.Array(Schema.Record(Schema.String, Schema.Unknown))]))
-  ),
+  content: Schema.optional(Schema.NullOr(
+    Schema.Union([Schema.String, Schema.Array(Schema.NullOr(Schema.Union([Schema.String, Part]))), Part])
+  )),
   reasoning_content: Anything,
   reasoning: Anything,
-  refusal: Text,
-  tool_calls: Schema.optional(Schema.NullOr(Schema.Array(ToolCall))),
+  refusal: Anything,
+  tool_calls: Schema.optional(Schema.NullOr(Schema.Array(Schema.NullOr(ToolCall)))),
   function_call: Schema.optional(Schema.NullOr(FunctionCall)),
   annotations: Anything
 })
@@ -45,11 +47,13 @@ const head = {
   citations: Anything,
   search_results: Anything
 }
-const choiceHead = { index: Index, finish_reason: Text, usage: Anything }
+const choiceHead = { index: Index, finish_reason: Anything, usage: Anything }
 
 export const Completion = Schema.Struct({
   ...head,
-  choices: Schema.NonEmptyArray(Schema.Struct({ ...choiceHead, message: Message }))
+  choices: Schema.NullOr(
+    Schema.Array(Schema.Struct({ ...choiceHead, message: Schema.optional(Schema.NullOr(Message)) }))
+  )
 })
 export type Completion = typeof Completion.Type
 
@@ -64,12 +68,28 @@ export const Chunk = Schema.Struct({
 })
 export type Chunk = typeof Chunk.Type
 
+/** The calls of a message, without the older `function_call`. */
+export const listedCalls = ({ tool_calls }: Message): ReadonlyArray<ToolCall> =>
+  (tool_calls ?? []).filter((call) => call !== null).map(named)
+
+/** The older `function_call` of a message as a call. */
+export const olderCall = ({ function_call }: Message): ToolCall | undefined =>
+  function_call ? named({ function: function_call }) : undefined
+
 /** All calls of a message, with the older `function_call` among them. */
-export const toolCalls = (message: Message): ReadonlyArray<ToolCall> =>
-  [
-    ...(message.tool_calls ?? []),
-    ...(message.function_call ? [{ function: message.function_call }] : [])
-  ].map(named)
+export const toolCalls = (message: Message): ReadonlyArray<ToolCall> => {
+  const older = olderCall(message)
+  return older === undefined ? listedCalls(message) : [...listedCalls(message), older]
+}
+
+const unset: ReadonlySet<string> = new Set(["", "null", "none"])
+
+/** The reason of an end, if one is given. Some servers write `"null"` in each piece. A value that is no text is an unknown reason. */
+export const finishReason = (reason: unknown): string | undefined => {
+  if (reason === undefined || reason === null || reason === false) return undefined
+  if (typeof reason !== "string") return typeof reason
+  return unset.has(reason.trim().toLowerCase()) ? undefined : reason
+}
 
 /** The call with its function, also if the server writes the fields of it in the call. */
 const nested = (call: ToolCall): ToolCall => {
@@ -109,19 +129,47 @@ export const pieces = (message: Message): ReadonlyArray<Piece> => {
   const push = (kind: Piece["kind"], text: unknown) => {
     if (typeof text === "string" && text !== "") out.push({ kind, text })
   }
-  if (typeof message.reasoning_content === "string") push("reasoning", message.reasoning_content)
-  else push("reasoning", message.reasoning)
-  if (typeof message.content === "string") push("text", message.content)
-  else {
-    for (const part of message.content ?? []) {
-      if (part.type === "thinking" || part.type === "reasoning") {
-        for (const text of texts(part.thinking ?? part.text)) push("reasoning", text)
-      } else push("text", part.text)
-    }
+  for (const text of reasoningOf(message)) push("reasoning", text)
+  for (const part of partsOf(message)) {
+    if (typeof part === "string") push("text", part)
+    else if (part.type === "thinking" || part.type === "reasoning") {
+      for (const text of texts(part.thinking ?? part.text)) push("reasoning", text)
+    } else push("text", typeof part.text === "string" ? part.text : ownField(part.text, "value"))
   }
-  push("text", message.refusal)
+  push("text", refusalOf(message))
   return out
 }
 
 const texts = (value: unknown): ReadonlyArray<unknown> =>
   Array.isArray(value) ? value.map((part) => ownField(part, "text")) : [value]
+
+/** The parts of a content: servers write a text, a part, or a list of both. */
+const partsOf = ({ content }: Message): ReadonlyArray<string | typeof Part.Type> => {
+  if (content === undefined || content === null) return []
+  const parts = Array.isArray(content)
+    ? content as ReadonlyArray<string | typeof Part.Type | null>
+    : [content as string]
+  return parts.filter((part) => part !== null)
+}
+
+/** The text of a refusal, in the field of the message or in a part of its content. */
+export const refusalOf = (message: Message): string | undefined => {
+  const refusals = [message.refusal, ...partsOf(message).map((part) => ownField(part, "refusal"))]
+    .filter((text) => typeof text === "string")
+  return refusals.join("") || undefined
+}
+
+/** Names of the field of reasoning. Servers that have two write the same text in both. */
+const reasoningNames = ["reasoning_content", "reasoning", "reasoning_text", "thinking"] as const
+
+const reasoningOf = (message: Message): ReadonlyArray<unknown> => {
+  for (const name of reasoningNames) {
+    const value = message[name]
+    const text = typeof value === "string" ? value : ownField(value, "content") ?? ownField(value, "text")
+    if (typeof text === "string" && text !== "") return [text]
+  }
+  const details = message["reasoning_details"]
+  return Array.isArray(details)
+    ? details.map((detail) => ownField(detail, "text") ?? ownField(detail, "summary"))
+    : []
+}

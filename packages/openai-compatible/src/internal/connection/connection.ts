@@ -274,8 +274,9 @@ export const stream = (
     options
   )
 
-/** Servers and proxies without the type of an event stream send none, or one for any text or bytes. */
-const streamTypes = /^\s*(?:text\/event-stream|text\/plain|application\/octet-stream)\b/i
+/** Servers and proxies without the type of an event stream send none, one for any text or bytes, or one for lines of JSON. */
+const streamTypes =
+  /^\s*(?:text\/(?:event-stream|plain)|application\/(?:octet-stream|(?:x-)?(?:ndjson|jsonlines|jsonl)|stream\+json))\b/i
 
 const isEventStream = (headers: Headers.Headers): boolean => {
   const type = headers["content-type"]

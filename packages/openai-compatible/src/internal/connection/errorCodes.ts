@@ -13,10 +13,18 @@ export interface Codes {
   readonly moderated: boolean
 }
 
-/** The error object of a JSON body, if the body is an error by its shape. */
+const isEmpty = (value: unknown): boolean => !value || value === "0"
+
+/** True for an error without content: servers send it next to a good answer. */
+const isBlank = (error: unknown): boolean =>
+  isEmpty(error) || (typeof error === "object" && Object.values(error as object).every(isEmpty))
+
+/** The error object of a JSON body, if the body is an error by its shape. One of the first choice counts, too (OpenRouter). */
 export const errorObject = (json: unknown): unknown => {
   if (Array.isArray(json)) return errorObject(json[0])
   const error = ownField(json, "error")
+  const first = ownField(ownField(json, "choices"), "0")
+  if (first !== undefined) return [error, ownField(first, "error")].find((one) => !isBlank(one))
   if (error !== undefined && error !== null && error !== false) return error
   return ownField(json, "object") === "error" || ownField(json, "type") === "error" ? json : undefined
 }

@@ -242,6 +242,12 @@ const unknown = ({ codes, described, status }: Exchange, { model }: Target): Rea
     })
     : undefined
 
+/**
+ * Statuses below 500 of servers that are failing or busy for now. 424: the model failed (TGI, Bedrock); 498: no room (Groq); 499: cancelled
+ * on the way (Google).
+ */
+const busy: ReadonlySet<number> = new Set([408, 409, 424, 425, 498, 499])
+
 /** Another request may succeed, at once or later. */
 const temporary = ({ codes, common, described, retryAfter, status }: Exchange): Reason => {
   if (has(modelOutput, codes)) {
@@ -251,9 +257,7 @@ const temporary = ({ codes, common, described, retryAfter, status }: Exchange): 
   if (status === 429 || has(rateLimit, codes)) {
     return new AiError.RateLimitError({ ...common, ...(retryAfter === undefined ? undefined : { retryAfter }) })
   }
-  return status === 408 || status === 409 || status === 425 || (status !== undefined && status >= 500)
-    ? unavailable(described, retryAfter)
-    : undefined
+  return status !== undefined && (status >= 500 || busy.has(status)) ? unavailable(described, retryAfter) : undefined
 }
 
 const invalid = ({ codes, described, facts, parameter, status }: Exchange): Reason => {
