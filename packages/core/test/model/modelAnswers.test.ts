@@ -48,6 +48,11 @@ describe("an answer", () => {
   const cases: ReadonlyArray<readonly [parts: ReadonlyArray<unknown>, reason: unknown]> = [
     [[finish("stop")], ["InvalidOutputError", "The answer is empty"]],
     [[finish("tool-calls")], ["InvalidOutputError", "The answer is empty"]],
+    // An announcement of calls that are not there.
+    [
+      [text("I'll look."), finish("tool-calls")],
+      ["InvalidOutputError", "The answer ends for tool calls and has none: it is not complete"]
+    ],
     // The provider continues in the next turn.
     [[finish("pause")], undefined],
     [[{ type: "error", error: own }, finish("stop")], ["InternalProviderError", "own"]],

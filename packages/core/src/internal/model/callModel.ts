@@ -57,8 +57,10 @@ const complete = (parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<Reply, 
     case "unknown":
       return Effect.fail(invalidOutput(`The answer is not complete: finish reason "${finishReason}"`))
     default:
-      return text === "" && !hasCalls && finishReason !== "pause"
-        ? Effect.fail(invalidOutput("The answer is empty"))
+      if (text === "" && !hasCalls && finishReason !== "pause") return Effect.fail(invalidOutput("The answer is empty"))
+      // Without its calls the text is an announcement. Calls that the provider has executed are calls, too.
+      return finishReason === "tool-calls" && !content.some(({ type }) => type === "tool-call")
+        ? Effect.fail(invalidOutput("The answer ends for tool calls and has none: it is not complete"))
         : Effect.succeed({ content, text, finishReason })
   }
 }
