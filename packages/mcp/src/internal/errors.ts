@@ -1,9 +1,12 @@
 /** Converts errors of effect's client to errors of a call. */
-import * as Duration from "effect/Duration"
+import * as TransportRetry from "@recourse/core/TransportRetry"
+import * as Clock from "effect/Clock"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import type * as McpClientError from "effect/ai/McpClientError"
 import * as McpSchema from "effect/ai/McpSchema"
+import * as Headers from "effect/http/Headers"
 import * as Errors from "../McpError.ts"
 import { listTools } from "./client/listing.ts"
 import type { Live } from "./connection.ts"
@@ -40,12 +43,14 @@ const refused = new Set<number>([
 /** The code by which SDKs say that the other side ran out of time. */
 const requestTimeout = -32_001
 
-const seconds = (text: string | undefined): { readonly retryAfter?: Duration.Duration } => {
-  const value = Number(text)
-  return text === undefined || !Number.isFinite(value) || value < 0 ? {} : { retryAfter: Duration.seconds(value) }
+const waitOf = (text: string | undefined, now: number): { readonly retryAfter?: Duration.Duration } => {
+  const retryAfter = text === undefined
+    ? undefined
+    : TransportRetry.retryAfter(Headers.fromInput({ "retry-after": text }), now)
+  return retryAfter === undefined ? {} : { retryAfter }
 }
 
-const ofHttp = (about: About, reason: McpClientError.HttpError): Errors.McpError => {
+const ofHttp = (about: About, reason: McpClientError.HttpError, now: number): Errors.McpError => {
   const { code, retryAfter, status } = reason
   switch (status) {
     case 401:
@@ -55,7 +60,7 @@ const ofHttp = (about: About, reason: McpClientError.HttpError): Errors.McpError
     case 504:
       return new Errors.McpServerTimeout(about)
     case 429:
-      return new Errors.McpRateLimited({ ...about, ...seconds(retryAfter) })
+      return new Errors.McpRateLimited({ ...about, ...waitOf(retryAfter, now) })
     default:
       return new Errors.McpProtocolError({
         ...about,
@@ -112,7 +117,7 @@ export const fromClient = (
       )
     }
     case "HttpError":
-      return known(ofHttp(about, reason))
+      return Effect.map(Clock.currentTimeMillis, (now) => ({ error: ofHttp(about, reason, now), isLost: false }))
     case "TimeoutError":
       return known(new Errors.McpServerTimeout(about))
     case "ProtocolError": {

@@ -26,7 +26,7 @@ const forgetful = (status: number) =>
     return { ...server, count, forget: () => void forgotten++ }
   })
 
-describe.each([404, 400])("an expired session that the server answers with %s", (status) => {
+describe.each([404, 410, 400])("an expired session that the server answers with %s", (status) => {
   for (const name of ["read", "pay"]) {
     live(`is started again, and ${name} is called once`, () =>
       Effect.gen(function*() {

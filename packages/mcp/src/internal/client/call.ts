@@ -1,4 +1,5 @@
 /** A call of a server's tool: sent once, or once more on a new session if the first one had expired, with its progress reported. */
+import * as JsonText from "@recourse/core/JsonText"
 import type { ToolCall } from "@recourse/core/ToolCall"
 import * as Effect from "effect/Effect"
 import type { McpClientError } from "effect/ai/McpClientError"
@@ -47,13 +48,18 @@ export const hasExpired = (
   { reason }: McpClientError,
   exchange: Exchange.Exchange = Exchange.make()
 ): Effect.Effect<boolean> => {
-  if (reason._tag === "ClosedError") {
-    return Effect.succeed(reason.sessionExpired === true && Exchange.wasNotRead(exchange))
-  }
-  // Many servers answer 400 to an unknown session. A ping distinguishes it from a refused request.
-  return reason._tag === "HttpError" && reason.status === 400 && peer !== undefined
+  if (!Exchange.wasNotRead(exchange)) return Effect.succeed(false)
+  if (reason._tag === "ClosedError") return Effect.succeed(reason.sessionExpired === true)
+  // Many servers answer 400 or 410 to an unknown session. A ping distinguishes it from a refused request.
+  return reason._tag === "HttpError" && Exchange.goneStatuses.has(reason.status) && peer !== undefined
     ? peer.isSessionGone
     : Effect.succeed(false)
+}
+
+/** The structured content of a server that sends it only as text, which is the form of the protocol for older clients. */
+const objectIn = ([block, ...others]: Answered["content"]): unknown => {
+  const text = block?.type === "text" && others.length === 0 ? block.text.trim() : ""
+  return text.startsWith("{") ? JsonText.exactAt(text, []) : undefined
 }
 
 /** Codes of servers that do not have a resource or a prompt. */
@@ -99,7 +105,8 @@ export const callTool = (
   return once.pipe(
     Effect.catchIf(isExpired, () => once),
     Effect.mapError((error) => isExpired(error) ? error.error : error),
-    Effect.flatMap(({ content, isError, structuredContent }) => {
+    Effect.flatMap(({ content, isError, structuredContent: given }) => {
+      const structuredContent = given ?? (tool.outputSchema === undefined ? undefined : objectIn(content))
       const result = { content, ...(structuredContent === undefined ? undefined : { structuredContent }) }
       return isError === true
         ? Effect.fail(new McpToolError({ ...about, ...result as { content: typeof content } }))

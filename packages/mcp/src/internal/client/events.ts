@@ -1,12 +1,13 @@
 /** Event streams (SSE) of servers: notifications go to the inbox, noise is skipped, and all else passes. */
 import { LimitError, McpClientError } from "effect/ai/McpClientError"
+import type * as McpSchema from "effect/ai/McpSchema"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { makeParser } from "effect/encoding/Sse"
 import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Stream from "effect/Stream"
 import type { Inbox } from "./inbox.ts"
-import { exactText, isNotification, messagesIn } from "./messages.ts"
+import { isNotification, messagesIn } from "./messages.ts"
 
 const mediaTypeOf = ({ headers }: HttpClientResponse.HttpClientResponse): string | undefined =>
   headers["content-type"]?.split(";", 1)[0]!.trim().toLowerCase()
@@ -18,6 +19,12 @@ export const isEventStream = (response: HttpClientResponse.HttpClientResponse): 
 /** Returns whether a response is one message, or a batch. */
 export const isJson = (response: HttpClientResponse.HttpClientResponse): boolean =>
   mediaTypeOf(response) === "application/json"
+
+/** Returns whether a response has no media type, or that of any text: servers answer a request with JSON all the same. */
+export const hasNoType = (response: HttpClientResponse.HttpClientResponse): boolean => {
+  const type = mediaTypeOf(response)
+  return type === undefined || type === "text/plain"
+}
 
 /** The largest event, in characters: more than effect's client takes in a message. */
 const maxEventSize = 20 * 1024 * 1024
@@ -67,39 +74,62 @@ export const events = <E>(
     )
   })
 
-/** Returns the messages of an event, without notifications, which the inbox receives. */
-export const answersIn = ({ data }: ServerEvent, inbox: Inbox) => {
-  const messages = messagesIn(data)
-  if (messages === undefined) inbox.skip()
-  return (messages ?? []).filter((message) => {
-    if (!isNotification(message)) return true
-    inbox.receive(message)
+/** The id of a request and of its response. */
+export type RequestId = McpSchema.RequestId | undefined
+
+/** True for a response to another request than the one of a stream, such as a late one: it is noise there. */
+const isStray = (message: McpSchema.JsonRpcMessage, request: RequestId): boolean =>
+  request !== undefined && !("method" in message) && (message.id ?? request) !== request
+
+/** Returns the messages without notifications, which the inbox receives, and without responses to other requests. */
+const filtered = (messages: ReadonlyArray<McpSchema.JsonRpcMessage>, inbox: Inbox, request: RequestId) =>
+  messages.filter((message) => {
+    if (isNotification(message)) inbox.receive(message)
+    else if (isStray(message, request)) inbox.skip()
+    else return true
     return false
   })
+
+/** Returns the messages of an event, without notifications, and without responses to other requests. */
+export const answersIn = ({ data }: ServerEvent, inbox: Inbox, request?: RequestId) => {
+  const messages = messagesIn(data)
+  if (messages === undefined) inbox.skip()
+  return filtered(messages ?? [], inbox, request)
 }
 
 /** A stream of events without notifications and noise. */
 export const filteredEvents = <E>(
   bytes: Stream.Stream<Uint8Array, E>,
   inbox: Inbox,
+  request?: RequestId,
   position?: Position
 ): Stream.Stream<Uint8Array, E | McpClientError> =>
   events(bytes, position).pipe(
     Stream.flatMap((event) => {
-      const messages = answersIn(event, inbox)
+      const messages = answersIn(event, inbox, request)
       if (position !== undefined && messages.some((message) => !("method" in message))) position.isAnswered = true
       return Stream.fromIterable(messages.map((message) => `data: ${JSON.stringify(message)}\n\n`))
     }),
     Stream.encodeText
   )
 
-/** A response of JSON in which no whole number of a structured content loses digits. */
-export const exactBody = <E>(bytes: Stream.Stream<Uint8Array, E>): Stream.Stream<Uint8Array, E | McpClientError> => {
+/** The one message of a response of JSON as text, with the numbers of `messagesIn` and without unknown fields, or the text itself. */
+const exactText = (text: string, inbox: Inbox, request: RequestId): string => {
+  const messages = filtered(messagesIn(text) ?? [], inbox, request)
+  return messages.length === 1 ? JSON.stringify(messages[0]) : text
+}
+
+/** A response of JSON without notifications, in which no whole number of a structured content loses digits. */
+export const exactBody = <E>(
+  bytes: Stream.Stream<Uint8Array, E>,
+  inbox: Inbox,
+  request: RequestId
+): Stream.Stream<Uint8Array, E | McpClientError> => {
   const limited: Stream.Stream<Uint8Array, E | McpClientError> = Stream.limitBytes(
     bytes as Stream.Stream<Uint8Array, E | McpClientError>,
     maxEventSize,
     () => Stream.fail(tooLarge)
   )
-  const text = Effect.map(Stream.mkString(Stream.decodeText(limited)), exactText)
+  const text = Effect.map(Stream.mkString(Stream.decodeText(limited)), (text) => exactText(text, inbox, request))
   return Stream.encodeText(Stream.fromEffect(text))
 }

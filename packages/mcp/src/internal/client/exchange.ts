@@ -17,5 +17,9 @@ export class CurrentExchange extends Context.Reference<Exchange | undefined>("@r
 /** Makes the exchange of a call that has not been sent. */
 export const make = (): Exchange => ({ isSent: false, status: undefined })
 
+/** Statuses of servers that do not know a session. The third one may be about the request, too. */
+export const goneStatuses: ReadonlySet<number> = new Set([404, 410, 400])
+
 /** Returns whether the server, which does not know the session any more, has not read the request. */
-export const wasNotRead = ({ isSent, status }: Exchange): boolean => !isSent || status === 404
+export const wasNotRead = ({ isSent, status }: Exchange): boolean =>
+  !isSent || (status !== undefined && goneStatuses.has(status))

@@ -7,14 +7,25 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as McpClient from "effect/ai/McpClient"
 import type { McpClientError } from "effect/ai/McpClientError"
+import * as Headers from "effect/http/Headers"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
-import type * as HttpClientResponse from "effect/http/HttpClientResponse"
+import * as HttpClientResponse from "effect/http/HttpClientResponse"
 import type { Connect } from "../connection.ts"
-import { exactBody, filteredEvents, isEventStream, isJson } from "./events.ts"
-import { CurrentExchange } from "./exchange.ts"
+import {
+  answersIn,
+  events,
+  exactBody,
+  filteredEvents,
+  hasNoType,
+  isEventStream,
+  isJson,
+  type RequestId
+} from "./events.ts"
+import { CurrentExchange, goneStatuses } from "./exchange.ts"
 import type { HttpOptions } from "./httpOptions.ts"
 import * as Inbox from "./inbox.ts"
+import { isRequest, own, replyTo } from "./messages.ts"
 import * as Peer from "./peer.ts"
 import { adapterOf, type ProtocolVersion, stateless } from "./protocols.ts"
 import { resumedEvents } from "./resumedStream.ts"
@@ -30,14 +41,46 @@ interface State {
 const versionHeader = "mcp-protocol-version"
 const sessionHeader = "mcp-session-id"
 
+const headersOf = (options: HttpOptions, { session }: State): Record<string, string> => ({
+  ...options.headers,
+  ...(session === undefined ? {} : { [sessionHeader]: session })
+})
+
 /** A request for the server's own stream, or for the events behind one. */
-const streamRequest = (url: string | URL, options: HttpOptions, { session }: State, lastEventId?: string) =>
+const streamRequest = (url: string | URL, options: HttpOptions, state: State, lastEventId?: string) =>
   HttpClientRequest.get(url).pipe(HttpClientRequest.setHeaders({
-    ...options.headers,
+    ...headersOf(options, state),
     accept: "text/event-stream",
-    ...(session === undefined ? {} : { [sessionHeader]: session }),
     ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId })
   }))
+
+/** The message in a request. */
+const messageIn = ({ body }: HttpClientRequest.HttpClientRequest): object | undefined =>
+  body._tag === "Uint8Array" ? JSON.parse(new TextDecoder().decode(body.body)) as object : undefined
+
+const acceptance = (request: HttpClientRequest.HttpClientRequest): HttpClientResponse.HttpClientResponse =>
+  HttpClientResponse.fromWeb(request, new Response(null, { status: 202 }))
+
+/** Servers that know no notification refuse it. No request fails because of that. */
+const accepted = (response: HttpClientResponse.HttpClientResponse): HttpClientResponse.HttpClientResponse =>
+  response.status >= 200 && response.status < 300 ? response : acceptance(response.request)
+
+/** Time in which a server may take the answer to a request of its own. */
+const replyTimeout = "5 seconds"
+
+/** Sends an answer to a server's own request in the background: a call neither waits for it nor fails with it. */
+const sendAside = (
+  client: HttpClient.HttpClient,
+  request: HttpClientRequest.HttpClientRequest,
+  scope: Scope.Scope
+): Effect.Effect<HttpClientResponse.HttpClientResponse> =>
+  HttpClient.withScope(client).execute(request).pipe(
+    Effect.scoped,
+    Effect.timeoutOption(replyTimeout),
+    Effect.ignore,
+    Effect.forkIn(scope, { startImmediately: true }),
+    Effect.as(acceptance(request))
+  )
 
 /**
  * The program's HTTP client, with the headers of the connection. Answers that are streams pass the inbox, and are resumed; numbers keep
@@ -48,20 +91,24 @@ const clientOf = (
   url: string | URL,
   options: HttpOptions,
   state: State,
-  inbox: Inbox.Inbox
+  inbox: Inbox.Inbox,
+  scope: Scope.Scope
 ): HttpClient.HttpClient => {
   const versioned = HttpClient.mapRequest(base, (request) =>
     state.version === undefined
       ? HttpClientRequest.removeHeader(request, versionHeader)
       : HttpClientRequest.setHeader(request, versionHeader, state.version))
   const reopen = (lastEventId: string) => versioned.execute(streamRequest(url, options, state, lastEventId))
-  const streamOf = ({ request, stream }: HttpClientResponse.HttpClientResponse) =>
+  const streamOf = ({ request, stream }: HttpClientResponse.HttpClientResponse, id: RequestId) =>
     request.method === "POST" && state.version !== stateless
-      ? resumedEvents(stream, inbox, reopen)
-      : filteredEvents(stream, inbox)
+      ? resumedEvents(stream, inbox, id, reopen)
+      : filteredEvents(stream, inbox, id)
   return versioned.pipe(
-    HttpClient.transform((execute) =>
+    HttpClient.transform((execute, request) =>
       Effect.contextWith((context: Context.Context<never>) => {
+        const message = messageIn(request)
+        if (message !== undefined && !("method" in message)) return sendAside(versioned, request, scope)
+        if (message !== undefined && !("id" in message)) return Effect.map(execute, accepted)
         const current = Context.get(context, CurrentExchange)
         // Only the call itself, and not other messages to the server while it runs.
         const exchange = current?.isSent === false ? current : undefined
@@ -69,18 +116,23 @@ const clientOf = (
         return Effect.map(execute, (response) => {
           if (exchange !== undefined) exchange.status = response.status
           state.session = response.headers[sessionHeader] ?? state.session
-          if (!isEventStream(response) && !isJson(response)) return response
-          const stream = isJson(response) ? exactBody(response.stream) : streamOf(response)
+          const id = message === undefined ? undefined : own(message, "id") as RequestId
+          const isUntyped = id !== undefined && response.status === 200 && hasNoType(response)
+          if (!isEventStream(response) && !isJson(response) && !isUntyped) return response
+          const stream = isEventStream(response) ? streamOf(response, id) : exactBody(response.stream, inbox, id)
+          const headers = isUntyped
+            ? Headers.set(response.headers, "content-type", "application/json")
+            : response.headers
+          const read = { stream, headers }
           return new Proxy(response, {
-            get: (target, key) => key === "stream" ? stream : Reflect.get(target, key, target)
+            get: (target, key) =>
+              Object.hasOwn(read, key) ? read[key as keyof typeof read] : Reflect.get(target, key, target)
           })
         })
       })
     )
   )
 }
-
-const goneStatuses = new Set([400, 404, 410])
 
 /** Pings the server in the session, if there is one: a server that refuses that has forgotten the session. */
 const isSessionGone = ({ transport }: Peer.Peer, state: State): Effect.Effect<boolean> =>
@@ -103,12 +155,42 @@ const isSessionGone = ({ transport }: Peer.Peer, state: State): Effect.Effect<bo
 /** Wait before the server's own stream is reopened. */
 const reopening = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")])
 
+/** Answers the requests in the server's own stream, whose notifications the inbox has received. */
+const answerOwnStream = (
+  client: HttpClient.HttpClient,
+  url: string | URL,
+  options: HttpOptions,
+  state: State,
+  inbox: Inbox.Inbox,
+  response: HttpClientResponse.HttpClientResponse
+) =>
+  Stream.runForEach(
+    events(response.stream),
+    (event) =>
+      Effect.forEach(answersIn(event, inbox).filter(isRequest), (request) =>
+        client.execute(
+          HttpClientRequest.post(url).pipe(
+            HttpClientRequest.setHeaders({
+              ...headersOf(options, state),
+              accept: "application/json, text/event-stream"
+            }),
+            HttpClientRequest.bodyText(JSON.stringify(replyTo(request)), "application/json")
+          )
+        ), { discard: true })
+  )
+
 /** Reads the server's own stream, if it has one. It is opened again when it ends, until the server refuses it. */
-const readOwnStream = (client: HttpClient.HttpClient, url: string | URL, options: HttpOptions, state: State) =>
+const readOwnStream = (
+  client: HttpClient.HttpClient,
+  url: string | URL,
+  options: HttpOptions,
+  state: State,
+  inbox: Inbox.Inbox
+) =>
   Effect.suspend(() => client.execute(streamRequest(url, options, state))).pipe(
     Effect.flatMap((response) =>
       response.status === 200 && isEventStream(response)
-        ? Effect.as(Stream.runDrain(response.stream), true)
+        ? Effect.as(answerOwnStream(client, url, options, state, inbox, response), true)
         : Effect.succeed(response.status >= 500)
     ),
     Effect.scoped,
@@ -156,7 +238,7 @@ const streamable = (url: string | URL, options: HttpOptions): Connect<HttpClient
   Effect.gen(function*() {
     const inbox = Inbox.make()
     const state: State = { version: undefined, session: undefined }
-    const client = clientOf(yield* HttpClient.HttpClient, url, options, state, inbox)
+    const client = clientOf(yield* HttpClient.HttpClient, url, options, state, inbox, yield* Effect.scope)
     const transportFor = (version: ProtocolVersion) =>
       McpClient.http({ url, protocol: adapterOf(version), headers: options.headers }).pipe(
         Effect.provideService(HttpClient.HttpClient, client)
@@ -177,7 +259,7 @@ const streamable = (url: string | URL, options: HttpOptions): Connect<HttpClient
     const { peer } = connected
     if (Peer.mustListen(peer)) {
       yield* peer.transport.request(Peer.listen).pipe(Effect.ignore, Effect.repeat(reopening), Effect.forkScoped)
-    } else if (peer.announces) yield* Effect.forkScoped(readOwnStream(client, url, options, state))
+    } else if (peer.announces) yield* Effect.forkScoped(readOwnStream(client, url, options, state, inbox))
     return {
       client: connected.client,
       peer: { ...peer, isSessionGone: isSessionGone(peer, state) },

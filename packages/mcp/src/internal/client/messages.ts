@@ -39,6 +39,16 @@ const messageOf = (value: unknown): McpSchema.JsonRpcMessage | undefined => {
     : undefined
 }
 
+/** The answer to a request of a server: the client has no capabilities, so it answers pings, and refuses all else. */
+export const replyTo = ({ id, method }: McpSchema.JsonRpcRequest): McpSchema.JsonRpcResponse =>
+  method === "ping"
+    ? { jsonrpc: "2.0", id, result: {} }
+    : { jsonrpc: "2.0", id, error: { code: -32_601, message: `Unsupported MCP method: ${method}` } }
+
+/** Returns whether a message is a request of the server. */
+export const isRequest = (message: McpSchema.JsonRpcMessage): message is McpSchema.JsonRpcRequest =>
+  "method" in message && "id" in message
+
 /** Returns whether a message is a notification. */
 export const isNotification = (message: McpSchema.JsonRpcMessage): message is McpSchema.JsonRpcNotification =>
   "method" in message && !("id" in message)
@@ -72,15 +82,6 @@ const parsed = (text: string): ReadonlyArray<McpSchema.JsonRpcMessage> | undefin
   }
   const messages = (Array.isArray(value) ? value : [value]).map(messageOf)
   return messages.length > 0 && messages.every(Predicate.isNotUndefined) ? messages : undefined
-}
-
-/**
- * Returns the one message of a response of JSON as text, with the numbers of {@link messagesIn} and without unknown
- * fields, or the text itself.
- */
-export const exactText = (text: string): string => {
-  const messages = parsed(text)
-  return messages?.length === 1 ? JSON.stringify(messages[0]) : text
 }
 
 /** Number of tried starts of an object in one line of noise. */

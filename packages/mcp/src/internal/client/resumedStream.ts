@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Stream from "effect/Stream"
 import type { McpClientError } from "effect/ai/McpClientError"
-import { filteredEvents, isEventStream, type Position } from "./events.ts"
+import { filteredEvents, isEventStream, type Position, type RequestId } from "./events.ts"
 import type { Inbox } from "./inbox.ts"
 
 /** The most streams in a row without an event. */
@@ -25,13 +25,14 @@ type Events<E> = Stream.Stream<Uint8Array, E | McpClientError>
 export const resumedEvents = <E, E2>(
   first: Stream.Stream<Uint8Array, E>,
   inbox: Inbox,
+  request: RequestId,
   reopen: (lastEventId: string) => Effect.Effect<HttpClientResponse.HttpClientResponse, E2>
 ): Events<E> =>
   Stream.suspend(() => {
     const position: Position = { lastEventId: undefined, retry: undefined, isAnswered: false }
     const canResume = () => position.lastEventId !== undefined && !position.isAnswered
     const read = <E>(bytes: Stream.Stream<Uint8Array, E>): Events<E> =>
-      filteredEvents(bytes, inbox, position).pipe(
+      filteredEvents(bytes, inbox, request, position).pipe(
         Stream.catch((error) => canResume() ? Stream.empty : Stream.fail(error))
       )
     const behind = (id: string): Stream.Stream<Uint8Array, never> =>

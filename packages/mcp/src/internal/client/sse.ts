@@ -11,6 +11,7 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type * as Scope from "effect/Scope"
 import type { Connect } from "../connection.ts"
 import { answersIn, events, type ServerEvent } from "./events.ts"
+import { isRequest, replyTo } from "./messages.ts"
 import { CurrentExchange } from "./exchange.ts"
 import type { HttpOptions } from "./httpOptions.ts"
 import * as Inbox from "./inbox.ts"
@@ -35,17 +36,12 @@ interface Reading {
 const receive = (reading: Reading, inbox: Inbox.Inbox, event: ServerEvent): Effect.Effect<void> => {
   if (event.event === "endpoint") return Effect.asVoid(Deferred.succeed(reading.endpoint, event.data))
   return Effect.forEach(answersIn(event, inbox), (message): Effect.Effect<unknown> => {
-    if ("method" in message) return "id" in message ? reading.reply(message as McpSchema.JsonRpcRequest) : Effect.void
+    if (isRequest(message)) return reading.reply(message)
+    if ("method" in message) return Effect.void
     const waiting = message.id === undefined || message.id === null ? undefined : reading.pending.get(message.id)
     return waiting === undefined ? Effect.void : Deferred.succeed(waiting, message)
   }, { discard: true })
 }
-
-/** The client has no capabilities: it answers pings, and refuses all else. */
-const replyTo = ({ id, method }: McpSchema.JsonRpcRequest): McpSchema.JsonRpcResponse =>
-  method === "ping"
-    ? { jsonrpc: "2.0", id, result: {} }
-    : { jsonrpc: "2.0", id, error: { code: -32_601, message: `Unsupported MCP method: ${method}` } }
 
 /** Sends messages to the address of requests. */
 const sender =
@@ -65,7 +61,7 @@ const sender =
       )
       if (exchange !== undefined) exchange.status = status
       // A server that has forgotten the stream does not know the address any more.
-      if (status === 404) {
+      if (status === 404 || status === 410) {
         return yield* Effect.fail(new McpClientError({ reason: new ClosedError({ sessionExpired: true }) }))
       }
       if (status < 200 || status >= 300) {

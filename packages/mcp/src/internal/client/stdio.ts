@@ -5,6 +5,7 @@ import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import * as McpClient from "effect/ai/McpClient"
 import { McpClientError, TransportError } from "effect/ai/McpClientError"
+import * as McpSchema from "effect/ai/McpSchema"
 import type * as ChildProcess from "effect/process/ChildProcess"
 import * as ChildProcessSpawner from "effect/process/ChildProcessSpawner"
 import type { Connect } from "../connection.ts"
@@ -28,6 +29,14 @@ export interface ConnectOptions {
 /** Number of logged characters of a line of noise. */
 const shown = 200
 
+/** Codes of requests that could not be read, which have no id then. */
+const unreadable = new Set<number>([McpSchema.PARSE_ERROR_CODE, McpSchema.INVALID_REQUEST_ERROR_CODE])
+
+/** True for an error without an id, unless it may be about a request: some servers answer notifications so. */
+const isOfNotification = (message: McpSchema.JsonRpcMessage): boolean =>
+  "error" in message && message.error !== undefined && (message.id ?? undefined) === undefined &&
+  !unreadable.has(message.error.code)
+
 /** The server's output without noise and without notifications, which the inbox receives. */
 const cleaned = <E>(stdout: Stream.Stream<Uint8Array, E>, inbox: Inbox.Inbox): Stream.Stream<Uint8Array, E> => {
   const read = lineReader()
@@ -46,6 +55,7 @@ const cleaned = <E>(stdout: Stream.Stream<Uint8Array, E>, inbox: Inbox.Inbox): S
     let out = ""
     for (const message of messages) {
       if (isNotification(message)) inbox.receive(message)
+      else if (isOfNotification(message)) inbox.skip()
       else out += `${JSON.stringify(message)}\n`
     }
     return Effect.succeed(out)
