@@ -29,6 +29,8 @@ describe("requests", () => {
       assert.include(behind.text, "`origins`")
       assert.strictEqual(yield* status({ "sec-fetch-site": "cross-site" }), 403)
       assert.strictEqual(yield* status({ "content-type": "text/plain" }), 415)
+      assert.strictEqual(yield* status({ "content-encoding": "gzip" }), 415)
+      assert.strictEqual(yield* status({ "content-encoding": "identity" }, "{"), 400)
       assert.strictEqual(yield* status({}, "{"), 400)
       assert.strictEqual(yield* status({}, { ...message("Hi"), messages: [] }), 400)
       assert.strictEqual(yield* status({}, message("x".repeat(2 * 1024 * 1024))), 413)
@@ -46,6 +48,21 @@ describe("requests", () => {
       )
       assert.deepStrictEqual(yield* server.runs.list(), [])
       assert.strictEqual((yield* server.model.requests).length, 0)
+    }))
+
+  it.live("for the head of an answer have the status of GET, and hold no stream", () =>
+    Effect.gen(function*() {
+      const server = yield* serve([ScriptedModel.text("One.")], { server: { maxStreams: 1 } })
+      const { runId } = (yield* server.post("/runs", { agent: "clerk", message: "Hi" })).json() as {
+        readonly runId: string
+      }
+      const head = (path: string) =>
+        Effect.promise(async () => {
+          const response = await fetch(server.url + path, { method: "HEAD", headers: headersOf("ada") })
+          return response.status
+        })
+      for (const path of ["/agents", "/runs", `/runs/${runId}`]) assert.strictEqual(yield* head(path), 200, path)
+      for (let n = 0; n < 3; n++) assert.strictEqual(yield* head(`/runs/${runId}/events`), 200)
     }))
 
   it.live("of an allowed origin, and of the server's own, may be sent", () =>

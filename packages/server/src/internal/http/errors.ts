@@ -21,10 +21,10 @@ export class TooLarge extends Schema.TaggedError<TooLarge>()("TooLarge", { limit
   }
 }
 
-/** A body that a page of another site could send with the user's cookies: 415. */
+/** A body that a page of another site could send with the user's cookies, or one that is compressed: 415. */
 export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaType>()("UnsupportedMediaType", {}) {
   override get message(): string {
-    return "Send JSON, as content-type application/json"
+    return "Send JSON that is not compressed, with the content-type application/json"
   }
 }
 

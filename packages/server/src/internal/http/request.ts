@@ -34,6 +34,13 @@ export interface Checked {
 
 const mediaType = (header: string | undefined): string => (header ?? "").split(";", 1)[0]!.trim().toLowerCase()
 
+/** Methods of requests without a body. The router answers `HEAD` by the routes of `GET`. */
+const bodiless: ReadonlySet<string> = new Set(["GET", "HEAD", "DELETE"])
+
+const isPlainJson = ({ headers }: HttpServerRequest.HttpServerRequest): boolean =>
+  mediaType(headers["content-type"]) === "application/json" &&
+  mediaType(headers["content-encoding"] ?? "identity") === "identity"
+
 /** True if a page of this origin may send requests: no page at all, the server's own, or a listed one. */
 const isAllowed = ({ headers }: HttpServerRequest.HttpServerRequest, origins: ReadonlySet<string>): boolean => {
   const { host, origin } = headers
@@ -60,10 +67,7 @@ export const check = Effect.fnUntraced(function*(
 > {
   const request = yield* HttpServerRequest.HttpServerRequest
   if (!isAllowed(request, checks.origins)) return yield* new WrongOrigin()
-  const hasBody = request.method !== "GET" && request.method !== "DELETE"
-  if (hasBody && mediaType(request.headers["content-type"]) !== "application/json") {
-    return yield* new UnsupportedMediaType()
-  }
+  if (!bodiless.has(request.method) && !isPlainJson(request)) return yield* new UnsupportedMediaType()
   const { limits } = checks
   const principal = yield* limits.authenticated(request, (yield* Authentication).authenticate(request))
   yield* need(principal, right)
