@@ -4,6 +4,7 @@ import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { AgentEvent } from "./AgentEventSchema.ts"
+import { aFunction, aTimeLimit, checkArgument, checkOptions } from "./internal/foundation/options/optionCheck.ts"
 
 /**
  * Hears each event of the runs below it, in order. A run waits for it, at most as long as its time limit; how it ends does
@@ -150,6 +151,11 @@ export const listenersOf = (context: Context.Context<never>): ReadonlyArray<List
  * @since 0.2.0
  */
 export const listen = (listener: Listener, options?: ListenOptions): Layer.Layer<never> => {
+  checkArgument("AgentEvent.listen", "its listener", listener, aFunction)
+  checkOptions("AgentEvent.listen", options ?? {}, {
+    kinds: { timeLimit: aTimeLimit },
+    otherNames: { timeout: "timeLimit" }
+  })
   // A key of its own, so that one listener does not take the place of another.
   const Heard = Context.Service<Listening>(`${prefix}${++listeners}`)
   return Layer.succeedContext(Context.make(HasListeners, true).pipe(Context.add(Heard, { ...options, listener })))

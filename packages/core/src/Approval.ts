@@ -13,6 +13,7 @@ import type * as SqlError from "effect/sql/SqlError"
 import type { ConfigurationError } from "./ConfigurationError.ts"
 import { sqlResumptions } from "./internal/approval/sqlResumptions.ts"
 import { layerRepeatedly } from "./internal/foundation/effect/repeatLayer.ts"
+import { anInterval, durationOf } from "./internal/foundation/options/optionCheck.ts"
 import {
   type Columns,
   createSql,
@@ -110,17 +111,19 @@ export const layerResumptionsSql = (
     /** Lease of a claimed snapshot after the last renewal. Default: 30 seconds. */
     readonly lease?: Duration.Input | undefined
   }
-): Layer.Layer<never, SqlError.SqlError | ConfigurationError, SqlClient.SqlClient> =>
-  Layer.effect(
+): Layer.Layer<never, SqlError.SqlError | ConfigurationError, SqlClient.SqlClient> => {
+  const subject = "Approval.layerResumptionsSql"
+  const lease = durationOf(subject, "lease", options?.lease, "30 seconds", anInterval)
+  return Layer.effect(
     Resumptions,
     Effect.gen(function*() {
       const sql = (yield* SqlClient.SqlClient).withoutTransforms()
       const name = options?.table ?? defaultTable
-      const lease = Duration.fromInputUnsafe(options?.lease ?? "30 seconds")
-      yield* prepareTable(sql, name, columns, { subject: "Approval.layerResumptionsSql", create: options?.create })
+      yield* prepareTable(sql, name, columns, { subject, create: options?.create })
       return { claim: sqlResumptions(sql, name, lease) }
     })
   )
+}
 
 /**
  * Deletes the records of snapshots that were resumed longer ago than `keepFor` (default: 90 days), and answers how many. Such
@@ -131,13 +134,14 @@ export const layerResumptionsSql = (
  */
 export const purgeResumptionsSql = (
   options?: { readonly table?: string | undefined; readonly keepFor?: Duration.Input | undefined }
-): Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient> =>
-  Effect.flatMap(SqlClient.SqlClient, (client) => {
+): Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient> => {
+  const keepFor = Duration.toMillis(durationOf("Approval.purgeResumptionsSql", "keepFor", options?.keepFor, "90 days"))
+  return Effect.flatMap(SqlClient.SqlClient, (client) => {
     const sql = client.withoutTransforms()
-    const keepFor = Duration.toMillis(Duration.fromInputUnsafe(options?.keepFor ?? "90 days"))
     const until = sql`${nowMillis(sql)} - ${keepFor}`
     return deleteExpired(sql, options?.table ?? defaultTable, "snapshot_id", "claimed_at", until)
   })
+}
 
 /**
  * A layer that runs {@link purgeResumptionsSql} at start and then repeatedly (default: each hour). Failures are logged.

@@ -9,8 +9,19 @@ import * as Duration from "effect/Duration"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as SchemaGetter from "effect/SchemaGetter"
-import { ConfigurationError } from "./ConfigurationError.ts"
-import { aNumber, anything, aTimeLimit, checkOptions, listOf } from "./internal/foundation/options/optionCheck.ts"
+import {
+  aCap,
+  aDuration,
+  anAmount,
+  anAmountCap,
+  aShare,
+  aTimeLimit,
+  checkArgument,
+  type Checked,
+  checkOptions,
+  type Kind as OptionKind,
+  listOf
+} from "./internal/foundation/options/optionCheck.ts"
 
 /**
  * The things that are counted.
@@ -145,11 +156,36 @@ export type Extension = Partial<Record<Kind, number>>
  * @since 0.2.0
  */
 export const extend = (more: Omit<Budget, "thresholds">): Extension => {
+  checkOptions("Budget.extend", more, extensionOptions)
   const { duration, ...counts } = more
   const extension: Extension = { ...(counts as Extension) }
   if (duration !== undefined) extension.duration = Duration.toMillis(duration)
   return extension
 }
+
+const fractional: ReadonlySet<Kind> = new Set<Kind>(["cost"])
+
+const amounts = Object.fromEntries(
+  Kind.literals.map((kind) => [kind, fractional.has(kind) ? anAmountCap : aCap])
+)
+
+const otherNames = {
+  maxSteps: "turns",
+  maxTurns: "turns",
+  maxIterations: "turns",
+  maxTokens: "tokens",
+  timeout: "duration",
+  maxDuration: "duration",
+  retries: "retriesPerTool",
+  maxToolCalls: "toolCalls",
+  maxCost: "cost"
+}
+
+const extensionOptions: Checked = { kinds: { ...amounts, duration: aDuration }, otherNames }
+
+/** @internal Throws `ConfigurationError` for an extension that a program has made in another way than by {@link extend}. */
+export const checkExtension = (subject: string, extension: Extension): void =>
+  checkOptions(subject, extension, { kinds: { ...amounts, duration: anAmountCap }, otherNames })
 
 const inherited = { turns: 50, maxDepth: 8, argumentSize: 262_144 } as const
 
@@ -182,30 +218,9 @@ export const unlimited: Readonly<Record<"turns" | "maxDepth" | "argumentSize", n
  */
 export type Caps = Readonly<Partial<Record<Kind, number>>>
 
-const refuse = (subject: string, problem: string): never => {
-  throw new ConfigurationError({ subject, problem })
-}
+const shares: OptionKind = { ...listOf(aShare), called: "a list of numbers from 0 to 1" }
 
-const fractional: ReadonlySet<Kind> = new Set<Kind>(["cost"])
-
-const budgetOptions = {
-  kinds: {
-    ...Object.fromEntries(Kind.literals.map((kind) => [kind, anything])),
-    duration: aTimeLimit,
-    thresholds: listOf(aNumber)
-  },
-  otherNames: {
-    maxSteps: "turns",
-    maxTurns: "turns",
-    maxIterations: "turns",
-    maxTokens: "tokens",
-    timeout: "duration",
-    maxDuration: "duration",
-    retries: "retriesPerTool",
-    maxToolCalls: "toolCalls",
-    maxCost: "cost"
-  }
-}
+const budgetOptions: Checked = { kinds: { ...amounts, duration: aTimeLimit, thresholds: shares }, otherNames }
 
 /** @internal Validates caps; throws `ConfigurationError` for an invalid one. */
 export const caps = (subject: string, budget: Budget): Caps => {
@@ -214,18 +229,10 @@ export const caps = (subject: string, budget: Budget): Caps => {
   for (const kind of Kind.literals) {
     if (kind === "duration") continue
     const cap = budget[kind]
-    if (cap === undefined) continue
-    if (!(cap >= 0) || (cap !== Infinity && !fractional.has(kind) && !Number.isInteger(cap))) {
-      const expected = fractional.has(kind) ? "a number >= 0" : "an integer >= 0, or Infinity"
-      refuse(subject, `budget.${kind} must be ${expected}`)
-    }
-    read[kind] = cap
+    if (cap !== undefined) read[kind] = cap
   }
   if (budget.duration !== undefined) {
     read.duration = Duration.toMillis(budget.duration)
-  }
-  for (const threshold of budget.thresholds ?? []) {
-    if (!(threshold >= 0 && threshold <= 1)) refuse(subject, "budget.thresholds must lie between 0 and 1")
   }
   return read
 }
@@ -283,7 +290,7 @@ export const layerDefaults = (budget: Budget): Layer.Layer<never> =>
   })
 
 const priceOptions = {
-  kinds: { input: aNumber, output: aNumber, cached: aNumber, cacheWrite: aNumber },
+  kinds: { input: anAmount, output: anAmount, cached: anAmount, cacheWrite: anAmount },
   otherNames: {}
 }
 
@@ -343,11 +350,8 @@ export const Prices: Context.Reference<PriceTable | undefined> = Context.Referen
 export const layerPrices = (prices: PriceTable): Layer.Layer<never> => {
   for (const [model, price] of Object.entries(prices)) {
     checkOptions("Budget.layerPrices", price, priceOptions, `${model}.`)
-    const { cached = 0, cacheWrite = 0, input, output } = price
-    for (const [kind, amount] of Object.entries({ input, output, cached, cacheWrite })) {
-      if (!(amount >= 0 && amount < Infinity)) {
-        refuse("Budget.layerPrices", `the price "${kind}" of "${model}" must be a number >= 0`)
-      }
+    for (const kind of ["input", "output"] as const) {
+      checkArgument("Budget.layerPrices", `${model}.${kind}`, price[kind], anAmount)
     }
   }
   return Layer.succeed(Prices, prices)

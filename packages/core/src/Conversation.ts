@@ -14,6 +14,7 @@ import * as Duration from "effect/Duration"
 import type { ConfigurationError } from "./ConfigurationError.ts"
 import type { ConversationError } from "./internal/conversation/conversationErrors.ts"
 import { layerRepeatedly } from "./internal/foundation/effect/repeatLayer.ts"
+import { durationOf } from "./internal/foundation/options/optionCheck.ts"
 import { createSql, type Dialect, prepareTable } from "./internal/foundation/sqlTable.ts"
 import { memoryConversations } from "./internal/conversation/stores/conversationMemoryStore.ts"
 import { keyValueConversations } from "./internal/conversation/stores/conversationKeyValueStore.ts"
@@ -180,13 +181,14 @@ export interface PurgeOptions {
  * @category running
  * @since 0.2.0
  */
-export const purge = (options?: PurgeOptions): Effect.Effect<number, ConversationError, Conversations> =>
-  Effect.flatMap(Conversations, (store) => {
-    const keepFor = Duration.toMillis(Duration.fromInputUnsafe(options?.keepFor ?? "90 days"))
+export const purge = (options?: PurgeOptions): Effect.Effect<number, ConversationError, Conversations> => {
+  const keepFor = Duration.toMillis(durationOf("Conversation.purge", "keepFor", options?.keepFor, "90 days"))
+  return Effect.flatMap(Conversations, (store) => {
     const next = (count: number): Effect.Effect<number, ConversationError> =>
       Effect.flatMap(store.purge(keepFor), (deleted) => deleted === 0 ? Effect.succeed(count) : next(count + deleted))
     return next(0)
   })
+}
 
 /**
  * A layer that runs {@link purge} at start and then repeatedly (default: each hour). Failures are logged.

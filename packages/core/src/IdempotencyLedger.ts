@@ -19,6 +19,7 @@ import type * as PlatformError from "effect/PlatformError"
 import * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import { ConfigurationError } from "./ConfigurationError.ts"
+import { durationOf } from "./internal/foundation/options/optionCheck.ts"
 import { layerRepeatedly } from "./internal/foundation/effect/repeatLayer.ts"
 import { createSql, type Dialect, prepareTable } from "./internal/foundation/sqlTable.ts"
 import { atomicFiles } from "./internal/idempotency/atomicFiles.ts"
@@ -88,8 +89,8 @@ const service = (
  * @since 0.2.0
  */
 export const make = (store: Store, options?: LeaseOptions): IdempotencyLedger["Service"] => {
-  const lease = Duration.fromInputUnsafe(options?.lease ?? "30 seconds")
-  const waitFor = options?.waitFor === undefined ? Duration.times(lease, 2) : Duration.fromInputUnsafe(options.waitFor)
+  const lease = durationOf("IdempotencyLedger", "lease", options?.lease, "30 seconds")
+  const waitFor = durationOf("IdempotencyLedger", "waitFor", options?.waitFor, Duration.times(lease, 2))
   if (Duration.isLessThan(lease, Duration.millis(100)) || !Duration.isFinite(lease)) {
     throw new ConfigurationError({ subject: "IdempotencyLedger", problem: "lease must be finite and 100 ms at least" })
   }

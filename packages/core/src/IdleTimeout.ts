@@ -10,6 +10,7 @@ import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { limitTime } from "./internal/foundation/effect/limitTime.ts"
+import { aTimeLimit, durationOf } from "./internal/foundation/options/optionCheck.ts"
 
 /**
  * The limits; `"Infinity"` lifts one.
@@ -61,8 +62,8 @@ export interface IdleTimeout {
   readonly heard: (what: "content" | "ping" | "pause") => void
 }
 
-const millisOf = (limit: Duration.Input | undefined, otherwise: number): number =>
-  limit === undefined ? otherwise : Duration.toMillis(Duration.fromInputUnsafe(limit))
+const millisOf = (name: keyof Options, limit: Duration.Input | undefined, otherwise: number): number =>
+  limit === undefined ? otherwise : Duration.toMillis(durationOf("IdleTimeout", name, limit, otherwise, aTimeLimit))
 
 /**
  * Makes the limits of one answer.
@@ -81,8 +82,8 @@ const millisOf = (limit: Duration.Input | undefined, otherwise: number): number 
  * @since 0.2.0
  */
 export const make = (options: Options = {}): IdleTimeout => {
-  const idle = millisOf(options.idleTimeout, 60_000)
-  const content = millisOf(options.contentTimeout, 600_000)
+  const idle = millisOf("idleTimeout", options.idleTimeout, 60_000)
+  const content = millisOf("contentTimeout", options.contentTimeout, 600_000)
   let isReceiving = false
   let waited = 0
   return {

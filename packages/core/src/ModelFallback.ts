@@ -15,6 +15,19 @@ import * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import { wrapModel, type Wrapper } from "./internal/model/wrapModel.ts"
+import {
+  aFunction,
+  anArray,
+  anObject,
+  anything,
+  aPositiveCount,
+  aSchedule,
+  aTimeLimit,
+  checkArgument,
+  checkOptions,
+  either,
+  type Kind
+} from "./internal/foundation/options/optionCheck.ts"
 import { CurrentRun, emit } from "./internal/run/run.ts"
 import * as ModelRequest from "./internal/model/sendRequest.ts"
 
@@ -38,6 +51,28 @@ export interface Options {
     readonly tripPolicy: CircuitBreaker.TripPolicy
     readonly openDuration: Duration.Input
   } | undefined
+}
+
+const kinds: Readonly<Record<keyof Options, Kind>> = {
+  while: aFunction,
+  attempts: aPositiveCount,
+  schedule: aSchedule,
+  circuitBreaker: anObject
+}
+
+/** Throws `ConfigurationError` for options that the compiler refuses. */
+const checkFallback = (models: ReadonlyArray<ModelLayer>, options: Options): void => {
+  const subject = "ModelFallback.layer"
+  checkArgument(subject, "its models", models, {
+    ...anArray,
+    called: "a list of layers",
+    is: (value) => anArray.is(value) && models.length > 0
+  })
+  checkOptions(subject, options, { kinds, otherNames: { times: "attempts" } })
+  const { circuitBreaker } = options
+  if (circuitBreaker === undefined) return
+  checkArgument(subject, "circuitBreaker.tripPolicy", circuitBreaker.tripPolicy, anything)
+  checkArgument(subject, "circuitBreaker.openDuration", circuitBreaker.openDuration, either(aTimeLimit, aSchedule))
 }
 
 const refused: ReadonlySet<string> = new Set<AiError.AiErrorReason["_tag"]>([
@@ -127,8 +162,9 @@ class Model extends Context.Service<Model, {
 export const layer = <const Models extends readonly [ModelLayer, ...ReadonlyArray<ModelLayer>]>(
   models: Models,
   options: Options = {}
-): Layer.Layer<LanguageModel.LanguageModel, Layer.Error<Models[number]>, Layer.Services<Models[number]>> =>
-  Layer.effect(
+): Layer.Layer<LanguageModel.LanguageModel, Layer.Error<Models[number]>, Layer.Services<Models[number]>> => {
+  checkFallback(models, options)
+  return Layer.effect(
     LanguageModel.LanguageModel,
     Effect.gen(function*() {
       const built = yield* Effect.forEach(
@@ -171,6 +207,7 @@ export const layer = <const Models extends readonly [ModelLayer, ...ReadonlyArra
       return yield* wrapModel(built[0]!, { generate, stream, object })
     })
   ) as never
+}
 
 /**
  * A layer of a language model, which may provide more besides.

@@ -10,7 +10,7 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { ConfigurationError } from "./ConfigurationError.ts"
+import { aDuration, anAmount, checkOptions, type Kind } from "./internal/foundation/options/optionCheck.ts"
 
 /**
  * A budget of retries.
@@ -52,9 +52,17 @@ interface Slot {
   retries: number
 }
 
-const check = (isValid: boolean, problem: string): void => {
-  if (!isValid) throw new ConfigurationError({ subject: "RetryBudget", problem })
+const between = (low: number, high: number): Kind => ({
+  is: (value) => typeof value === "number" && value >= low && value <= high,
+  called: `a number from ${low} to ${high}`
+})
+
+const window_: Kind = {
+  is: (value) => aDuration.is(value) && between(1000, 60_000).is(Duration.toMillis(value as Duration.Input)),
+  called: "a duration from 1 to 60 seconds"
 }
+
+const kinds = { share: between(0, 1000), minPerSecond: anAmount, window: window_ }
 
 /**
  * Makes a budget. Throws `ConfigurationError` for options out of range.
@@ -63,13 +71,10 @@ const check = (isValid: boolean, problem: string): void => {
  * @since 0.2.0
  */
 export const make = (options?: Options): RetryBudget => {
+  checkOptions("RetryBudget", options ?? {}, { kinds, otherNames: {} })
   const share = options?.share ?? 0.2
   const minPerSecond = options?.minPerSecond ?? 10
   const window = Duration.toMillis(Duration.fromInputUnsafe(options?.window ?? "10 seconds"))
-  check(share >= 0 && share <= 1000, "share must lie between 0 and 1000")
-  check(minPerSecond >= 0, "minPerSecond must not be negative")
-  check(window >= 1000 && window <= 60_000, "window must lie between 1 and 60 seconds")
-
   const reserve = minPerSecond * window / 1000
   const slots = Array.from({ length: slotCount }, (): Slot => ({ number: -1, calls: 0, retries: 0 }))
   const current = (now: number): Slot => {

@@ -5,7 +5,7 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Layer from "effect/Layer"
-import { ConfigurationError } from "./ConfigurationError.ts"
+import { aTimeLimit, checkArgument } from "./internal/foundation/options/optionCheck.ts"
 
 /**
  * The time that one operation of the idempotency ledger, of `Approval.Resumptions` or of the `Audit` has, repetitions after
@@ -50,9 +50,6 @@ export const CurrentStoreTimeout: Context.Reference<Duration.Duration> = Context
  * @since 0.2.0
  */
 export const layer = (timeout: Duration.Input): Layer.Layer<never> => {
-  const duration = Duration.fromInputUnsafe(timeout)
-  if (!Duration.isGreaterThan(duration, Duration.zero)) {
-    throw new ConfigurationError({ subject: "StoreTimeout.layer", problem: "the timeout must be above zero" })
-  }
-  return Layer.succeed(CurrentStoreTimeout, duration)
+  checkArgument("StoreTimeout.layer", "timeout", timeout, aTimeLimit)
+  return Layer.succeed(CurrentStoreTimeout, Duration.fromInputUnsafe(timeout))
 }

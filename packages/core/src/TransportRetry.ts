@@ -35,6 +35,14 @@ import * as Predicate from "effect/Predicate"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import { CurrentExchange, type Exchange, noteRetried } from "./internal/foundation/effect/retriedFailures.ts"
+import {
+  aDuration,
+  aFunction,
+  aLimit,
+  aSchedule,
+  checkOptions,
+  type Kind
+} from "./internal/foundation/options/optionCheck.ts"
 import * as ServerWait from "./internal/model/serverWait.ts"
 import { type Failure, Observer } from "./internal/model/transportObserver.ts"
 
@@ -167,6 +175,19 @@ const walk = <A>(error: unknown, f: (error: object) => A | undefined): A | undef
   return undefined
 }
 
+const kinds: Readonly<Record<keyof Options, Kind>> = {
+  attempts: aLimit,
+  schedule: aSchedule,
+  maxRetryAfter: aDuration,
+  shouldRetry: aFunction
+}
+
+/** Throws `ConfigurationError` for options that the compiler refuses. */
+const checked = <O extends object>(options: O): O => {
+  checkOptions("TransportRetry", options, { kinds, otherNames: { times: "attempts", retries: "attempts" } })
+  return options
+}
+
 interface Verdict {
   readonly failure: Failure
   readonly retryAfter: Duration.Duration | undefined
@@ -245,7 +266,7 @@ const retryAfterFirst = Effect.fnUntraced(function*<A extends Answer, E, R>(
   discard: (answer: A) => Effect.Effect<void>,
   exchange: Exchange | undefined
 ): Effect.fn.Return<A, E, R> {
-  const maxAttempts = Math.max(1, options.attempts ?? 3)
+  const maxAttempts = options.attempts ?? 3
   const limit = Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds")
   const step = yield* Schedule.toStep(options.schedule ?? defaultSchedule)
   let exit = first
@@ -307,7 +328,7 @@ const retryWith = <A extends Answer, E, R>(
 export const retry = <A extends Answer, E, R>(
   self: Effect.Effect<A, E, R>,
   options: Options<A> = {}
-): Effect.Effect<A, E, R> => retryWith(self, options, () => Effect.void)
+): Effect.Effect<A, E, R> => retryWith(self, checked(options), () => Effect.void)
 
 // Opening the body and closing it unread aborts the request, which frees the connection.
 const abandon = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<void> =>
@@ -338,8 +359,10 @@ const abandon = (response: HttpClientResponse.HttpClientResponse): Effect.Effect
 export const transform = <E, R>(
   self: HttpClient.HttpClient.With<E, R>,
   options: Options<HttpClientResponse.HttpClientResponse> = {}
-): HttpClient.HttpClient.With<E, R> =>
-  HttpClient.transformResponse(self, (attempt) => retryWith(attempt, options, abandon))
+): HttpClient.HttpClient.With<E, R> => {
+  checked(options)
+  return HttpClient.transformResponse(self, (attempt) => retryWith(attempt, options, abandon))
+}
 
 /**
  * `transform` over the HttpClient of the context, for everything above this layer.
@@ -349,5 +372,7 @@ export const transform = <E, R>(
  */
 export const layer = (
   options: Options<HttpClientResponse.HttpClientResponse> = {}
-): Layer.Layer<HttpClient.HttpClient, never, HttpClient.HttpClient> =>
-  Layer.effect(HttpClient.HttpClient, Effect.map(HttpClient.HttpClient, (client) => transform(client, options)))
+): Layer.Layer<HttpClient.HttpClient, never, HttpClient.HttpClient> => {
+  checked(options)
+  return Layer.effect(HttpClient.HttpClient, Effect.map(HttpClient.HttpClient, (client) => transform(client, options)))
+}

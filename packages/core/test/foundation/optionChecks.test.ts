@@ -77,10 +77,10 @@ const misspelt = (name: string): ReadonlyArray<string> => [
 
 /** Values of another kind, and the problem that is named. */
 const kinds: ReadonlyArray<readonly [keyof typeof makes, object, string]> = [
-  ["agent", { instructions: 1 }, "instructions is a number and has to be a string or a function"],
+  ["agent", { instructions: 1 }, "instructions is 1 and has to be a string or a function"],
   ["agent", { tools: find }, "tools is a single tool and has to be a list: tools: [tool]"],
   ["agent", { tools: [find, "find"] }, "tools holds a string at index 1 that is no tool. Make it with Tool.make"],
-  ["agent", { budget: 8 }, "budget is a number and has to be an object"],
+  ["agent", { budget: 8 }, "budget is 8 and has to be an object"],
   ["agent", { concurrency: "all" }, "concurrency is \"all\" and has to be a number that is 1 or more or \"unbounded\""],
   ["agent", { onTainted: "aprove" }, "onTainted is \"aprove\". Did you mean \"approve\"?"],
   ["agent", { defaults: { onerror: Recovery.standard } }, "defaults has \"onerror\". It has onError only"],
@@ -100,15 +100,19 @@ const kinds: ReadonlyArray<readonly [keyof typeof makes, object, string]> = [
 const nested: ReadonlyArray<readonly [keyof typeof makes, object, string]> = [
   ["agent", { budget: { turn: 8 } }, "there is no option \"budget.turn\". Did you mean \"budget.turns\"?"],
   ["agent", { budget: { maxSteps: 8 } }, "there is no option \"budget.maxSteps\". Use turns"],
-  ["agent", { budget: { turns: "8" } }, "budget.turns must be an integer >= 0, or Infinity"],
+  ["agent", { budget: { turns: "8" } }, "budget.turns is \"8\" and has to be an integer >= 0, or Infinity"],
   [
     "agent",
     { budget: { duration: "1 min" } },
     "budget.duration is \"1 min\" and has to be a duration longer than 0, such as \"5 seconds\""
   ],
-  ["agent", { budget: { thresholds: 0.8 } }, "budget.thresholds is a number and has to be a list of a number"],
-  ["agent", { budget: { thresholds: ["0.8"] } }, "budget.thresholds is an array and has to be a list of a number"],
-  ["agent", { concurrency: 0 }, "concurrency is a number and has to be a number that is 1 or more or \"unbounded\""],
+  ["agent", { budget: { thresholds: 0.8 } }, "budget.thresholds is 0.8 and has to be a list of numbers from 0 to 1"],
+  [
+    "agent",
+    { budget: { thresholds: ["0.8"] } },
+    "budget.thresholds is an array and has to be a list of numbers from 0 to 1"
+  ],
+  ["agent", { concurrency: 0 }, "concurrency is 0 and has to be a number that is 1 or more or \"unbounded\""],
   [
     "agent",
     { approval: { ttl: "1 hour" } },
@@ -117,7 +121,7 @@ const nested: ReadonlyArray<readonly [keyof typeof makes, object, string]> = [
   [
     "agent",
     { approval: { timeToLive: -1 } },
-    "approval.timeToLive is a number and has to be a duration longer than 0, such as \"5 seconds\""
+    "approval.timeToLive is -1 and has to be a duration longer than 0, such as \"5 seconds\""
   ],
   ["agent", { compensation: true }, "compensation is a boolean and has to be an object"],
   [
@@ -168,7 +172,11 @@ const others: ReadonlyArray<readonly [about: string, make: () => unknown, messag
   ],
   ["default caps", () => Budget.layerDefaults({ trns: 1 } as never), "Did you mean \"budget.turns\"?"],
   ["prices", () => Budget.layerPrices({ m: { in: 1, output: 2 } } as never), "there is no option \"m.in\""],
-  ["a missing price", () => Budget.layerPrices({ m: { input: 1 } } as never), "the price \"output\" of \"m\""],
+  [
+    "a missing price",
+    () => Budget.layerPrices({ m: { input: 1 } } as never),
+    "m.output is undefined and has to be a number >= 0"
+  ],
   ["a price", () => Budget.layerPrices({ m: { input: "1", output: 2 } } as never), "m.input is \"1\""],
   [
     "a compensated agent",

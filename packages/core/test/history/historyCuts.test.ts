@@ -157,7 +157,6 @@ describe("trimResults", () => {
     readonly [Parameters<typeof History.trimResults>[0], ids: ReadonlyArray<string>]
   > = [
     [{ keep: 0 }, ["1", "4", "6"]],
-    [{ keep: -1 }, ["1", "4", "6"]],
     [{ keep: 1 }, ["1", "4"]],
     [undefined, ["1"]],
     [{ keep: 6 }, []],

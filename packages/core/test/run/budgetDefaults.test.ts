@@ -271,11 +271,11 @@ describe("cost", () => {
     }))
 
   it("prices and caps that are no numbers are refused", () => {
-    assert.throws(() => Budget.layerPrices({ a: { input: -1, output: 1 } }), /"input" of "a"/)
-    assert.throws(() => Budget.layerPrices({ a: { input: NaN, output: 1 } }), /"input" of "a"/)
+    assert.throws(() => Budget.layerPrices({ a: { input: -1, output: 1 } }), /a.input is -1/)
+    assert.throws(() => Budget.layerPrices({ a: { input: NaN, output: 1 } }), /a.input is NaN/)
     assert.throws(() => Budget.layerDefaults({ turns: 1.5 }), /budget.turns/)
     assert.throws(() => Agent.make("m", { budget: { cost: NaN } }), /budget.cost/)
-    assert.throws(() => Budget.layerPrices({ a: { input: 1, output: 1, cached: Infinity } }), /"cached" of "a"/)
+    assert.throws(() => Budget.layerPrices({ a: { input: 1, output: 1, cached: Infinity } }), /a.cached is Infinity/)
     Budget.layerPrices({ free: { input: 0, output: 0, cached: undefined } })
     for (const threshold of [1.1, -0.1]) {
       assert.throws(() => Agent.make("m", { budget: { thresholds: [threshold] } }), /thresholds/)

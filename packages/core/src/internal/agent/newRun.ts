@@ -2,7 +2,7 @@
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { type Caps, Defaults } from "../../Budget.ts"
+import { type Caps, checkExtension, Defaults, type Extension } from "../../Budget.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { CurrentJournal } from "../../Journal.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
@@ -97,6 +97,19 @@ export const isPendingIn = (run: Run | undefined, id: string): boolean =>
 /** The account of an ended run: it starts no work, and exhausted budgets do not prevent its compensation. */
 const accountOver = (name: string): Account => new Account(name, {}, [], undefined, undefined)
 
+/** The extension that a program answers with. One that it made by hand is checked like one of `Budget.extend`. */
+const extensionOf = <R>(
+  agent: string,
+  onExceeded: () => Effect.Effect<Extension | undefined, never, R>
+): Effect.Effect<Extension | undefined, never, R> =>
+  Effect.suspend(() => effectResult({ subject: `Agent "${agent}"`, name: "onBudgetExceeded" }, onExceeded())).pipe(
+    Effect.tap((extension) =>
+      Effect.sync(() => {
+        if (extension !== undefined) checkExtension(`Agent "${agent}", onBudgetExceeded`, extension)
+      })
+    )
+  )
+
 /** Makes the run of an agent. */
 export const newRun = <R>(
   { caps, compensates, hasSteps = false, isLevel, name, onExceeded, thresholds }: Limits<R>,
@@ -152,9 +165,7 @@ export const newRun = <R>(
           ? undefined
           : (error) =>
             Effect.provideContext(
-              Effect.suspend(() =>
-                effectResult({ subject: `Agent "${name}"`, name: "onBudgetExceeded" }, onExceeded(error))
-              ),
+              extensionOf(name, () => onExceeded(error)),
               context
             )
       },

@@ -8,6 +8,7 @@ import * as TerminalCapabilities from "effect/cli/TerminalCapabilities"
 import { listen } from "../../AgentEventListener.ts"
 import type { AgentEvent } from "../../AgentEventSchema.ts"
 import { make as makeRedactor, secrets } from "../../Redaction.ts"
+import { aBoolean, aLimit, aPositiveCount, checkOptions, type Kind } from "../foundation/options/optionCheck.ts"
 import { cutText } from "../foundation/json/textLength.ts"
 import { breakText, coloured, columnsOf, harmless } from "./layout.ts"
 import { lineOf } from "./line.ts"
@@ -31,6 +32,12 @@ export interface ConsoleOptions {
   readonly width?: number | undefined
   /** Number of printed characters of a text: of an input, of arguments, of a result, of an answer. Default: 300. */
   readonly maxLength?: number | undefined
+}
+
+const consoleKinds: Readonly<Record<keyof ConsoleOptions, Kind>> = {
+  colors: aBoolean,
+  width: aPositiveCount,
+  maxLength: aLimit
 }
 
 /** Number of characters that are searched for secrets, for texts of any length. */
@@ -73,6 +80,7 @@ class Watched {
 const isFirstAttempt = (event: AgentEvent): boolean => event._tag === "ToolAttempt" && event.attempt === 1
 
 const makeWriter = (options: ConsoleOptions | undefined) => {
+  checkOptions("AgentEvent.layerConsole", options ?? {}, { kinds: consoleKinds, otherNames: {} })
   const { maxLength = 300, width } = options ?? {}
   const runs = new Map<string, Watched>()
 

@@ -4,6 +4,7 @@ import * as Prompt from "effect/ai/Prompt"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { withTaintOf } from "./remainingCalls.ts"
 import { from, lastUnits, partsOf } from "./exchanges.ts"
+import { aCap, checkOptions } from "../foundation/options/optionCheck.ts"
 import { countTokens } from "../foundation/tokens.ts"
 
 /** A count that makes sense. Throws for others. */
@@ -116,6 +117,7 @@ export const trimResults = (options: {
   /** Number of the last results that stay unchanged. Default: 3. */
   readonly keep?: number | undefined
 } = {}): (prompt: Prompt.Prompt) => Prompt.Prompt => {
+  checkOptions("History.trimResults", options, { kinds: { characters: aCap, keep: aCap }, otherNames: {} })
   const { characters = 1000, keep = 3 } = options
   return (prompt) => {
     const results = prompt.content.flatMap(({ content, role }) =>

@@ -1,6 +1,7 @@
 /** Idempotency options of a tool: its calls run once for each key. */
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
+import { aTimeLimit, durationOf } from "../foundation/options/optionCheck.ts"
 import type { Reconciliation } from "../../Reconciliation.ts"
 import type { Entry } from "./ledgerStore.ts"
 
@@ -92,7 +93,7 @@ export const fromOptions = (options: true | IdempotencyOptions<never, unknown, s
   return {
     key: key as Idempotency["key"],
     namespace,
-    timeToLive: Duration.fromInputUnsafe(timeToLive ?? "24 hours"),
+    timeToLive: durationOf("Idempotency", "timeToLive", timeToLive, "24 hours", aTimeLimit),
     isDeduplicated: deduplicated === true,
     rejected: rejected ?? [],
     reconcile: reconcile as Idempotency["reconcile"]

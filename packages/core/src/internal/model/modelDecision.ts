@@ -8,7 +8,7 @@ import type * as AiError from "effect/ai/AiError"
 import { backOff, checkTimes } from "../foundation/backOff.ts"
 import { noteRetried } from "../foundation/effect/retriedFailures.ts"
 import { resultOrEffect } from "../foundation/options/hookResult.ts"
-import { type Kind } from "../foundation/options/optionCheck.ts"
+import { aBoolean, aDuration, anything, aSchedule, checkOptions, type Kind } from "../foundation/options/optionCheck.ts"
 
 /**
  * The error passes unchanged. The default.
@@ -84,6 +84,15 @@ export const rethrow: Rethrow = { _tag: "Rethrow" }
  */
 export const respondWith = <const O>(output: O): RespondWith<O> => ({ _tag: "RespondWith", output })
 
+const retryKinds: Readonly<Record<Exclude<keyof Retry, "_tag">, Kind>> = {
+  // `checkTimes` says more.
+  times: anything,
+  schedule: aSchedule,
+  maxRetryAfter: aDuration,
+  restart: aBoolean,
+  evenIfRetried: aBoolean
+}
+
 /**
  * The model is called again: up to `times` more in this turn, like `Effect.retry`; after that the error passes.
  *
@@ -119,6 +128,7 @@ export const retry = (options: {
   readonly restart?: boolean | undefined
   readonly evenIfRetried?: boolean | undefined
 }): Retry => {
+  checkOptions("ModelError.retry", options, { kinds: retryKinds, otherNames: { attempts: "times", retries: "times" } })
   checkTimes("ModelError.retry", options.times)
   return {
     _tag: "Retry",

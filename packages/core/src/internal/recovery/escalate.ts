@@ -22,6 +22,7 @@ import {
   type TagOf
 } from "../foundation/errorTags.ts"
 import { subjectOf } from "../call/record/record.ts"
+import { aString, checkArgument } from "../foundation/options/optionCheck.ts"
 
 /** @internal Hands an error to the model. */
 export const escalateError = (
@@ -86,12 +87,13 @@ export const escalateAs = (
  * @category combinators
  * @since 0.2.0
  */
-export const escalate =
-  <Known, const Tags extends ReadonlyArray<TagOf<Known> | OtherTags<Known>>>(...tags: Tags) =>
-  <A, E, R>(
+export const escalate = <Known, const Tags extends ReadonlyArray<TagOf<Known> | OtherTags<Known>>>(...tags: Tags) => {
+  for (const tag of tags) checkArgument("Recovery.escalate", "its tag", tag, aString)
+  return <A, E, R>(
     call: (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasTags<E, Tags[number]>) | Misplaced<Known>
   ): Effect.Effect<A, Exclude<E, Tagged<CertainTags<Tags>>> | Escalation, R | ToolCall> =>
     catchTags(call as Effect.Effect<A, E, R>, tags, (error) => escalateError(error)) as never
+}
 
 /**
  * Like {@link escalate} for one tag, with a reason of your own, which the model reads unchanged: declare the public

@@ -5,6 +5,7 @@ import { ConfigurationError } from "../../ConfigurationError.ts"
 import { inPlace, overtaken } from "../call/execute/effects.ts"
 import { noteDegraded } from "../call/record/marks.ts"
 import type { Degraded } from "../projection/degradedMark.ts"
+import { checkArgument, either, listOf, oneOf } from "../foundation/options/optionCheck.ts"
 import { CurrentRun, emit } from "../run/run.ts"
 import { ToolCall } from "../call/call.ts"
 import {
@@ -67,10 +68,17 @@ interface NoAnswer {
   readonly "a fallback is an Effect, or a function that answers one: Effect.succeed(value)": never
 }
 
+const aFallbackTag = oneOf(
+  ...["InvalidArgs", "ExecutionError", "Timeout", "CircuitOpen", "LedgerUnavailable"] satisfies ReadonlyArray<
+    FallbackTag
+  >
+)
+
 /**
  * An invalid answer would otherwise blame a later operator. A value that is defined below its use is `undefined` there.
  */
 const checkAnswer = (tags: string | ReadonlyArray<string>, answer: unknown): void => {
+  checkArgument("Recovery.fallback", "its tag", tags, either(aFallbackTag, listOf(aFallbackTag)))
   if (typeof answer === "function" || Effect.isEffect(answer)) return
   throw new ConfigurationError({
     subject: `Recovery.fallback of ${typeof tags === "string" ? tags : tags.join(", ")}`,

@@ -10,6 +10,7 @@ import { escalation } from "../call/execute/executorAnswers.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { checkTimes } from "../foundation/backOff.ts"
+import { aLimit, anything, checkArgument, checkOptions, oneOf } from "../foundation/options/optionCheck.ts"
 import { kindOf } from "../foundation/options/valueKind.ts"
 import { embeddedJson } from "../foundation/json/embeddedJson.ts"
 import type { FixFinished } from "../../AgentEventSchema.ts"
@@ -272,55 +273,58 @@ export const fix = <
   tag: Tag,
   fixer: F & FixerFits<HookSuccess<F, "run">, Answers>,
   options?: FixOptions
-) =>
-<A, E, R>(
-  call:
-    | (
-      & Effect.Effect<A, E, R>
-      & KnownCall<Answers, Known, R>
-      & HasTags<E, Tag>
-      & FixerFits<HookSuccess<F, "run">, A>
-    )
-    | Misplaced<Known>
-): Effect.Effect<A, E | FixError<HookError<F, "run">>, R | HookServices<F, "run"> | ToolCall> => {
-  type FE = HookError<F, "run">
-  type FR = HookServices<F, "run">
-  if (typeof (fixer as { readonly run?: unknown } | undefined)?.run !== "function") {
-    const problem = `its fixer is ${
-      kindOf(fixer)
-    } and has to be an agent. Make one of a function: Agent.fromFunction("fix", ...)`
-    throw new ConfigurationError({ subject: `Recovery.fix of ${tag}`, problem })
-  }
+) => {
+  checkArgument("Recovery.fix", "its tag", tag, oneOf("InvalidArgs", "ExecutionError"))
+  checkOptions("Recovery.fix", options ?? {}, { kinds: { times: anything, steps: aLimit }, otherNames: {} })
   const times = options?.times ?? 1
   checkTimes("Recovery.fix", times)
   const steps = options?.steps ?? 10
-  const takesText = (fixer as { readonly takesText?: true }).takesText === true
-  const asked = fixer as Fixer<never, Answer, FE, FR>
-  const failure = tag === "InvalidArgs" ? InvalidArgs : ExecutionError
-  const attempt = (fixes: number): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> =>
-    catchInstances(
-      call as Effect.Effect<A, E, R>,
-      failure,
-      (error) =>
-        Effect.flatMap(ToolCall, (current): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> => {
-          const { claiming: { claim }, recovering: { closedBy } } = current.record
-          if (closedBy !== undefined) return Effect.fail(closedBy.fixer === fixer ? closedBy.error as FE : error)
-          return fixes >= times || !mayRunAgain(current) || claim !== undefined || isDecided(current.record, error)
-            ? Effect.fail(error)
-            : Effect.flatMap(ask(current, error as never, asked, takesText, steps, fixes + 1), (answer) => {
-              if (answer instanceof FixResult) {
-                return Effect.succeed(answer.result as A)
-              }
-              if (answer instanceof FixDeclined) {
-                return Effect.fail(error)
-              }
-              markFix(current.record)
-              noteFixed(current.record, fixer.name, answer)
-              return Effect.provideService(attempt(fixes + 1), ToolCall, { ...current, arguments: answer })
-            })
-        })
-    )
-  return attempt(0) as never
+  return <A, E, R>(
+    call:
+      | (
+        & Effect.Effect<A, E, R>
+        & KnownCall<Answers, Known, R>
+        & HasTags<E, Tag>
+        & FixerFits<HookSuccess<F, "run">, A>
+      )
+      | Misplaced<Known>
+  ): Effect.Effect<A, E | FixError<HookError<F, "run">>, R | HookServices<F, "run"> | ToolCall> => {
+    type FE = HookError<F, "run">
+    type FR = HookServices<F, "run">
+    if (typeof (fixer as { readonly run?: unknown } | undefined)?.run !== "function") {
+      const problem = `its fixer is ${
+        kindOf(fixer)
+      } and has to be an agent. Make one of a function: Agent.fromFunction("fix", ...)`
+      throw new ConfigurationError({ subject: `Recovery.fix of ${tag}`, problem })
+    }
+    const takesText = (fixer as { readonly takesText?: true }).takesText === true
+    const asked = fixer as Fixer<never, Answer, FE, FR>
+    const failure = tag === "InvalidArgs" ? InvalidArgs : ExecutionError
+    const attempt = (fixes: number): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> =>
+      catchInstances(
+        call as Effect.Effect<A, E, R>,
+        failure,
+        (error) =>
+          Effect.flatMap(ToolCall, (current): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> => {
+            const { claiming: { claim }, recovering: { closedBy } } = current.record
+            if (closedBy !== undefined) return Effect.fail(closedBy.fixer === fixer ? closedBy.error as FE : error)
+            return fixes >= times || !mayRunAgain(current) || claim !== undefined || isDecided(current.record, error)
+              ? Effect.fail(error)
+              : Effect.flatMap(ask(current, error as never, asked, takesText, steps, fixes + 1), (answer) => {
+                if (answer instanceof FixResult) {
+                  return Effect.succeed(answer.result as A)
+                }
+                if (answer instanceof FixDeclined) {
+                  return Effect.fail(error)
+                }
+                markFix(current.record)
+                noteFixed(current.record, fixer.name, answer)
+                return Effect.provideService(attempt(fixes + 1), ToolCall, { ...current, arguments: answer })
+              })
+          })
+      )
+    return attempt(0) as never
+  }
 }
 
 /**

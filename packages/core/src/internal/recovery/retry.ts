@@ -11,7 +11,15 @@ import { refuse, withdraw } from "../call/refusal.ts"
 import { subjectOf, toolName } from "../call/record/record.ts"
 import { noteProgress, payRetry, progressOf, type RetryStep } from "../call/record/recovering.ts"
 import { isDecided, isRethrown, isRetriedWithin } from "../call/repetition.ts"
-import { aBoolean, aDuration, aFunction, anything, checkOptions, type Kind } from "../foundation/options/optionCheck.ts"
+import {
+  aBoolean,
+  aDuration,
+  aFunction,
+  anything,
+  aSchedule,
+  checkOptions,
+  type Kind
+} from "../foundation/options/optionCheck.ts"
 import { backOff, checkTimes } from "../foundation/backOff.ts"
 import { noteRetried } from "../foundation/effect/retriedFailures.ts"
 import { valueOf } from "../foundation/effect/sequence.ts"
@@ -123,7 +131,7 @@ export interface Rule {
 const retryKinds: Readonly<Record<keyof RetryOptions, Kind>> = {
   // `checkTimes` says more.
   times: anything,
-  schedule: { is: Schedule.isSchedule, called: "a Schedule of effect, such as Schedule.spaced(\"1 second\")" },
+  schedule: aSchedule,
   maxRetryAfter: aDuration,
   while: aFunction,
   evenIfRetried: aBoolean

@@ -1,10 +1,12 @@
 /** Policies of any table. Presets have no fixes: they are made without loading the code of fixes (`policyOf`). */
 import type { OnlyKnown } from "../foundation/options/misspeltName.ts"
 import type { HookError, HookServices, OptionOf } from "../foundation/options/inferredOptions.ts"
+import { anObject } from "../foundation/options/optionCheck.ts"
 import { fix, type FixError, type TextFixer } from "./fix.ts"
 import type { FixTag } from "./fixRequest.ts"
 import {
   type AnyTable,
+  type FixEntry,
   type HandledTags,
   policyOf,
   type RecoveryPolicy,
@@ -12,6 +14,9 @@ import {
   type Step,
   type Table
 } from "./policy.ts"
+
+const fixStep = (tag: FixTag, entry: FixEntry<FixTag, unknown, unknown>): Step =>
+  fix(tag, entry.fix as TextFixer<string, unknown, unknown>, { times: entry.times }) as Step
 
 /**
  * Makes a policy of a table. Errors that the table does not mention pass unchanged.
@@ -46,8 +51,8 @@ export const policy = <const T extends AnyTable>(
 > => {
   const entries: AnyTable = table
   const fixes = Object.entries(entries).flatMap(([tag, entry]) =>
-    typeof entry === "object" && "fix" in entry
-      ? [fix(tag as FixTag, entry.fix as TextFixer<string, unknown, unknown>, { times: entry.times }) as Step]
+    anObject.is(entry) && "fix" in (entry as object)
+      ? [fixStep(tag as FixTag, entry as FixEntry<FixTag, unknown, unknown>)]
       : []
   )
   return policyOf(entries, fixes) as never

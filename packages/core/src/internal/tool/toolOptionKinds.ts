@@ -19,7 +19,7 @@ import {
 import { otherToolNames } from "../foundation/options/foreignOptionNames.ts"
 import type { IdempotencyOptions } from "../idempotency/idempotencyOptions.ts"
 import { kindOf } from "../foundation/options/valueKind.ts"
-import { aSchema } from "./from/schemaKind.ts"
+import { anObjectSchema, aSchema } from "./from/schemaKind.ts"
 
 const functionKinds: Readonly<Record<string, string>> = {
   "[object AsyncFunction]":
@@ -72,7 +72,7 @@ const idempotencyKinds: Readonly<Record<keyof IdempotencyOptions<never, unknown,
 const onUnknownKeys = oneOf("refuse", "drop")
 
 /** The kinds of the options of `Tool.make`. */
-export const makeKinds = { ...baseKinds, onUnknownKeys, parameters: aSchema } as const
+export const makeKinds = { ...baseKinds, onUnknownKeys, parameters: anObjectSchema } as const
 
 /** The kinds of the options of `Tool.fromJsonSchema`. */
 export const jsonSchemaKinds = {

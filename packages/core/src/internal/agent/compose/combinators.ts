@@ -13,7 +13,7 @@ import { anyOf, formsOf, plain, tuple } from "../resume/storedValue.ts"
 import type { Steps } from "./steps.ts"
 import type { AgentList, AllTaking, InputOfAll, Repeatable, Taking } from "./agentFit.ts"
 import { resultOrEffect } from "../../foundation/options/hookResult.ts"
-import { type Kind } from "../../foundation/options/optionCheck.ts"
+import { aLimit, checkArgument, type Kind } from "../../foundation/options/optionCheck.ts"
 import { isPromiseLike } from "../../foundation/options/valueKind.ts"
 
 /** Codecs of the input and output of one of several agents. */
@@ -235,6 +235,7 @@ export const loopUntil = <InOut, Known, E2 = never, R2 = never, Judge = unknown>
     | (unknown extends Repeatable<Known> ? never : Pick<Any, "name">)
 ): Composed<InOut, InOut, E | E2, R | R2, StartError<Known> | StartErrorOf<E2, Judge>> => {
   const agent = given as Agent<InOut, InOut, E, R>
+  checkArgument(`Agent.loopUntil of "${agent.name}"`, "times", options.times, aLimit)
   const step = (steps: Steps, input: InOut, left: number): Effect.Effect<InOut, E | E2, R | R2> =>
     Effect.flatMap(steps.agent(agent, input), (output) =>
       left <= 1 ? Effect.succeed(output) : Effect.flatMap(

@@ -5,6 +5,7 @@ import * as Prompt from "effect/ai/Prompt"
 import { ConfigurationError } from "../../../ConfigurationError.ts"
 import { ExecutionError } from "../../../ToolError.ts"
 import { decodePrompt, encodePrompt } from "../../foundation/json/promptJson.ts"
+import { aCap, checkArgument } from "../../foundation/options/optionCheck.ts"
 import { withoutCalls, withTaintOf } from "../../history/remainingCalls.ts"
 import { mend } from "../../history/mendHistory.ts"
 import type { RunRecord } from "../../run/runEntries.ts"
@@ -130,6 +131,7 @@ export const handoff = <const Agents>(
   StartError<Agents[keyof Agents]>
 > => {
   const { start, times = 5 } = options
+  checkArgument(`Agent "${name}"`, "times", times, aCap)
   const agents = options.agents as Readonly<Record<string, Talks>>
   const find = (to: string): Talks => {
     const found = Object.hasOwn(agents, to) ? agents[to] : undefined

@@ -10,6 +10,7 @@ import { CurrentSyncListener, type SyncListener } from "../../../AgentEventListe
 import type { OnTainted } from "../../../Quarantine.ts"
 import type { SnapshotKey } from "../../approval/snapshotKey.ts"
 import { type CallPort, type CallServer, serveCalls } from "../../loop/callServer.ts"
+import { aLimit, checkArgument } from "../../foundation/options/optionCheck.ts"
 import type * as Tool from "../../tool/tool.ts"
 import type { Agent } from "../agent.ts"
 import type { Compensating } from "../compensation/compensationOptions.ts"
@@ -51,6 +52,8 @@ type Given = ToolRunOptions<Tool.List, unknown> & Compensating<unknown>
 /** The agent whose one run serves the calls of the loop. */
 const servingAgent = (name: string, options: Given, port: CallPort): Agent<undefined, void, unknown, unknown> => {
   const { repeatedCalls = 4, repeatedFailures = 3 } = options
+  checkArgument(`ToolRun "${name}"`, "repeatedCalls", repeatedCalls, aLimit)
+  checkArgument(`ToolRun "${name}"`, "repeatedFailures", repeatedFailures, aLimit)
   return ofCalls(name, options as never, {
     given: { run: (state) => serveCalls(state, port), answer: () => undefined },
     repeatedFailures,

@@ -1,5 +1,6 @@
 /** The kind of values that are schemas of effect, and a sentence for each other thing that a program gives in place of one. */
 import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
 import type { Kind } from "../../foundation/options/optionCheck.ts"
 import { kindOf } from "../../foundation/options/valueKind.ts"
 
@@ -27,8 +28,41 @@ const about = (value: unknown): string | undefined => {
     : "is a plain object. Wrap it in Schema.Struct, such as Schema.Struct({ city: Schema.String })"
 }
 
+const scalars: ReadonlySet<SchemaAST.AST["_tag"]> = new Set<SchemaAST.AST["_tag"]>([
+  "Arrays",
+  "BigInt",
+  "Boolean",
+  "Enum",
+  "Literal",
+  "Never",
+  "Null",
+  "Number",
+  "String",
+  "Symbol",
+  "TemplateLiteral",
+  "Undefined",
+  "UniqueSymbol",
+  "Void"
+])
+
+/** True if the JSON of a schema may be an object. */
+const mayBeObject = (ast: SchemaAST.AST): boolean => {
+  const encoded = SchemaAST.toEncoded(ast)
+  return encoded._tag === "Union" ? encoded.types.some(mayBeObject) : !scalars.has(encoded._tag)
+}
+
 export const aSchema: Kind = {
   is: Schema.isSchema,
   called: "a Schema of effect",
   about: (value) => about(value) ?? `is ${kindOf(value)} and has to be a Schema of effect`
+}
+
+/** A schema of arguments: models write them as an object. */
+export const anObjectSchema: Kind = {
+  is: (value) => Schema.isSchema(value) && mayBeObject(value.ast),
+  called: "a Schema of an object",
+  about: (value) =>
+    Schema.isSchema(value)
+      ? "is no Schema of an object, and models write arguments as one. Use Schema.Struct({ city: Schema.String })"
+      : aSchema.about?.(value)
 }
