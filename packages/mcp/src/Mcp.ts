@@ -15,6 +15,7 @@ import type * as Scope from "effect/Scope"
 import { McpClientError, TimeoutError } from "effect/ai/McpClientError"
 import type * as McpSchema from "effect/ai/McpSchema"
 import * as AiTool from "effect/ai/Tool"
+import { checkServerOptions } from "./internal/client/serverOptionKinds.ts"
 import { callTool, hasExpired, isExpired, SessionExpired } from "./internal/client/call.ts"
 import { type LeftOut, skipped, warnOf } from "./internal/client/leftOut.ts"
 import { listTools } from "./internal/client/listing.ts"
@@ -284,6 +285,7 @@ const refuseUnknown = <R, F extends "escalate" | "fail">(
 export const connect = Effect.fnUntraced(function*<R, const F extends "escalate" | "fail" = "escalate">(
   options: Options<R, F>
 ): Effect.fn.Return<Server<F>, never, R | Scope.Scope> {
+  checkServerOptions(options)
   const timeout = Duration.fromInputUnsafe(options.timeout ?? "60 seconds")
   const connection = yield* makeConnection(options.connect, timeout)
   const list = listOf(connection, { server: options.name, tool: "" }, timeout)

@@ -38,6 +38,7 @@ import * as Listing from "./internal/connection/listing.ts"
 import * as Presets from "./Presets.ts"
 import * as Exchange from "./internal/exchange.ts"
 import * as SpanAttributes from "./internal/answer/spanAttributes.ts"
+import { checkClientOptions } from "./internal/optionKinds.ts"
 import * as Settings from "./Settings.ts"
 import * as SetupError from "./SetupError.ts"
 import * as Target from "./internal/connection/target.ts"
@@ -74,7 +75,8 @@ const aiError = (method: Method) => (reason: AiError.AiErrorReason): AiError.AiE
   AiError.make({ module: "OpenAiCompatible", method, reason })
 
 /**
- * The model as a service. Fails with a `SetupError` if the options cannot work; the model is not asked before the first request.
+ * The model as a service. Fails with a `SetupError` if the options cannot work; the model is not asked before the first request. Dies with a
+ * `ConfigurationError` for options that the compiler refuses.
  *
  * @category constructors
  * @since 0.2.0
@@ -83,6 +85,7 @@ export const make = (
   options: Options
 ): Effect.Effect<LanguageModel.LanguageModel, SetupError.SetupError, HttpClient.HttpClient> =>
   Effect.gen(function*() {
+    checkClientOptions(options)
     const client = yield* HttpClient.HttpClient
     const configured = yield* Effect.fromResult(Target.make(options))
     const { maxBodySize = defaultMaxBodySize, retry } = options

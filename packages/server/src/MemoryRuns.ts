@@ -4,6 +4,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Agent from "@recourse/core/Agent"
+import * as OptionCheck from "@recourse/core/OptionCheck"
 import { Runs } from "@recourse/core/Runs"
 import { MemoryRuns } from "./internal/runs/memoryRuns.ts"
 import { type Servable, servedAgents } from "./internal/runs/served.ts"
@@ -24,6 +25,12 @@ export interface Options<Agents extends ReadonlyArray<Servable>> {
   readonly gracePeriod?: Duration.Input | undefined
 }
 
+const kinds: Readonly<Record<keyof Options<[]>, OptionCheck.Kind>> = {
+  agents: OptionCheck.anArray,
+  capacity: OptionCheck.aLimit,
+  gracePeriod: OptionCheck.aDuration
+}
+
 /**
  * Runs agents in this process and keeps their events in memory. A run ends by itself, by `cancel`, or with the layer's
  * scope: then it may continue for the grace period, and is interrupted lawfully.
@@ -37,6 +44,7 @@ export const layer = <const Agents extends ReadonlyArray<Servable>>(
   Layer.effect(
     Runs,
     Effect.gen(function*() {
+      OptionCheck.checkOptions("MemoryRuns", options, { kinds, otherNames: { maxRuns: "capacity" } })
       const context = yield* Effect.context<Agent.Services<Agents[number]>>()
       const agents = servedAgents(options.agents, context as Context.Context<never>)
       const runs = new MemoryRuns(agents, options.capacity ?? 1000, yield* Effect.scope)

@@ -17,6 +17,7 @@ import { Audit } from "@recourse/core/Audit"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import { Conversations } from "@recourse/core/Conversation"
 import { IdempotencyLedger } from "@recourse/core/IdempotencyLedger"
+import * as OptionCheck from "@recourse/core/OptionCheck"
 import { type RunInfo, Runs } from "@recourse/core/Runs"
 import type { Authentication } from "./Authentication.ts"
 import { Chats, type OnBusy } from "./internal/chat/chats.ts"
@@ -163,8 +164,42 @@ const expiring = (chats: Chats) => {
   return Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(sweep), logged)))
 }
 
+const aRate: OptionCheck.Kind = {
+  is: (value) => value === false || OptionCheck.anObject.is(value),
+  called: "{ limit: 600, window: \"1 minute\" }, or false"
+}
+
+const rateKinds = { limit: OptionCheck.aPositiveCount, window: OptionCheck.anInterval }
+
+const kinds: Readonly<Record<keyof Options, OptionCheck.Kind>> = {
+  agents: OptionCheck.anArray,
+  hiddenTools: OptionCheck.listOf(OptionCheck.aString),
+  origins: OptionCheck.listOf(OptionCheck.aString),
+  maxBodyBytes: OptionCheck.aPositiveCount,
+  onBusy: OptionCheck.oneOf("refuse", "queue", "join", "interrupt"),
+  heartbeat: OptionCheck.anInterval,
+  title: OptionCheck.aFunction,
+  requestTools: OptionCheck.oneOf("allow", "refuse"),
+  onPageInput: OptionCheck.aFunction,
+  onFeedback: OptionCheck.aFunction,
+  rateLimit: aRate,
+  // `limitsOf` says more.
+  maxStreams: OptionCheck.anything,
+  wrongCredentials: aRate
+}
+
+/** Throws `ConfigurationError` for options that the compiler refuses. */
+const checkServerOptions = (options: Options): void => {
+  OptionCheck.checkOptions("Server", options, { kinds, otherNames: { cors: "origins", maxBodySize: "maxBodyBytes" } })
+  for (const name of ["rateLimit", "wrongCredentials"] as const) {
+    if (!options[name]) continue
+    OptionCheck.checkOptions("Server", options[name], { kinds: rateKinds, otherNames: {} }, `${name}.`)
+  }
+}
+
 /** The agents by name. Fails for two of one name, and for origins that are none. */
 const checkedCards = Effect.fnUntraced(function*(options: Options) {
+  yield* Effect.try({ try: () => checkServerOptions(options), catch: (error) => error as ConfigurationError })
   const agents = new Map(options.agents.map((card) => [card.name, card]))
   if (agents.size !== options.agents.length) {
     return yield* new ConfigurationError({ subject: "Server", problem: "two agents have the same name" })
@@ -299,6 +334,7 @@ export interface DrainOptions {
  */
 export const drained = (options: DrainOptions = {}) => <A, E, R>(served: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> =>
   Layer.unwrap(Effect.sync(() => {
+    OptionCheck.checkOptions("Server.drained", options, { kinds: { within: OptionCheck.aDuration }, otherNames: {} })
     const shutdown = new Shutdown()
     const within = Duration.fromInputUnsafe(options.within ?? "10 seconds")
     // Built last, closed first: before the HTTP server waits for its connections.

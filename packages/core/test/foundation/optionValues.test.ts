@@ -8,7 +8,6 @@ import {
   AgentEvent,
   Approval,
   Budget,
-  ConfigurationError,
   Conversation,
   History,
   IdempotencyLedger,
@@ -24,35 +23,8 @@ import {
   TransportRetry
 } from "@recourse/core"
 import { Effect, Layer, Schema } from "effect"
+import { refusal, type Row, testOptions } from "../../../../test/support/optionValues.ts"
 import { LanguageModel } from "effect/ai"
-
-/** Values that no option of a kind takes. */
-const none = ["3", true, {}, []]
-const noCount = [Number.NaN, -1, 1.5, -Infinity, ...none]
-const noDuration = [-1, Number.NaN, -Infinity, "soon", "3 apples", true]
-const kinds = {
-  /** From 0; `Infinity` is no number of things. */
-  count: [...noCount, Infinity],
-  /** From 1. */
-  positive: [...noCount, Infinity, 0],
-  /** From 0; `Infinity` is no limit. */
-  cap: noCount,
-  /** From 1; `Infinity` is no limit. */
-  limit: [...noCount, 0],
-  amount: [Number.NaN, -1, Infinity, ...none],
-  amountCap: [Number.NaN, -1, ...none],
-  share: [Number.NaN, -0.1, 1.1, ...none],
-  duration: noDuration,
-  /** Longer than 0. */
-  time: [...noDuration, 0],
-  /** Longer than 0, and finite. */
-  interval: [...noDuration, 0, Infinity],
-  tag: ["Timout", 3, {}, null]
-} as const satisfies Record<string, ReadonlyArray<unknown>>
-
-type Kind = keyof typeof kinds
-/** The kind of an option, its name in the sentence, a value that is taken, and a call with a value. */
-type Row = readonly [kind: Kind, name: string, good: unknown, call: (value: any) => unknown]
 
 const fix = Recovery.fix as (...args: ReadonlyArray<unknown>) => unknown
 const agent = Agent.fromFunction("a", (text: string) => Effect.succeed(text))
@@ -177,30 +149,7 @@ const rows: Readonly<Record<string, ReadonlyArray<Row>>> = {
   ]
 }
 
-/** The sentence about a value, if it is refused: at once, or by the Effect that the function returns. */
-const refusal = (call: () => unknown): string | undefined => {
-  try {
-    const made = call()
-    if (!Effect.isEffect(made)) return undefined
-    Effect.runSync(Effect.scoped(made as Effect.Effect<unknown>))
-    return undefined
-  } catch (error) {
-    if (error instanceof ConfigurationError.ConfigurationError) return error.message
-    return undefined
-  }
-}
-
-describe.each(Object.entries(rows))("%s", (subject, options) => {
-  for (const [kind, name, good, call] of options) {
-    it(`takes a ${kind} as ${name}, and refuses other values`, () => {
-      assert.isUndefined(refusal(() => call(good)), `${name}: ${String(good)}`)
-      for (const value of kinds[kind]) {
-        const sentence = refusal(() => call(value))
-        assert.include(sentence, name, `${subject}, ${name}: ${String(value)}`)
-      }
-    })
-  }
-})
+testOptions(rows)
 
 describe("a schema of arguments", () => {
   it.each([

@@ -84,7 +84,7 @@ export const make = (options: TargetOptions): Result.Result<Target, SetupError.S
   if (baseUrl === undefined) return Result.fail(new SetupError.InvalidBaseUrl({ problem: "missing" }))
   const url = parseBaseUrl(baseUrl)
   if (Result.isFailure(url)) return Result.fail(url.failure)
-  const model = options.model.trim()
+  const model = (options.model as string | undefined)?.trim() ?? ""
   if (model === "") return Result.fail(new SetupError.MissingModel({}))
   const { preset: name } = options
   // Behind another address there may be another server.

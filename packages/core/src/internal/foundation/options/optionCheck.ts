@@ -264,17 +264,16 @@ export const durationOf = (
  * import { OptionCheck } from "@recourse/core"
  *
  * const kinds = { retries: OptionCheck.aCap, timeout: OptionCheck.aTimeLimit }
- * const check = (options: object) => {
+ * const problemOf = (options: object) => {
  *   try {
- *     OptionCheck.checkOptions("Search", options, { kinds, otherNames: {} })
- *     return "fine"
+ *     return OptionCheck.checkOptions("Search", options, { kinds, otherNames: {} })
  *   } catch (error) {
- *     return String(error)
+ *     return String((error as Error).message)
  *   }
  * }
- * check({ retries: 2, timeout: "1 second" }) // => "fine"
- * check({ retrys: 2 }) // => "ConfigurationError: Search: there is no option \"retrys\". Did you mean \"retries\"?"
- * check({ retries: -1 }) // => "ConfigurationError: Search: retries is -1 and has to be an integer >= 0, or Infinity"
+ * problemOf({ retries: 2, timeout: "1 second" }) // => undefined
+ * problemOf({ retrys: 2 }) // => "Search: there is no option \"retrys\". Did you mean \"retries\"?"
+ * problemOf({ retries: -1 }) // => "Search: retries is -1 and has to be an integer >= 0, or Infinity"
  * ```
  *
  * @category guards

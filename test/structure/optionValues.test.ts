@@ -1,0 +1,78 @@
+/** Numbers, durations and names in the options of the packages: those of the core are in its own test. */
+import { assert, describe, it } from "@effect/vitest"
+import { Agent, Conversation } from "@recourse/core"
+import { Mcp } from "@recourse/mcp"
+import { OpenAiCompatible } from "@recourse/openai-compatible"
+import { Authentication, MemoryRuns, Server } from "@recourse/server"
+import { Effect, Layer, Redacted } from "effect"
+import { FetchHttpClient, HttpRouter } from "effect/http"
+import { refusal, type Row, testOptions } from "../support/optionValues.ts"
+
+const client = (options: object) =>
+  Effect.provide(
+    OpenAiCompatible.make({ baseUrl: "http://host/v1", model: "m", ...options } as never),
+    FetchHttpClient.layer
+  )
+const mcp = (options: object) =>
+  Mcp.connect({ name: "s", connect: Mcp.http("http://127.0.0.1:1/mcp"), ...options } as never).pipe(
+    Effect.provide(FetchHttpClient.layer)
+  )
+const agent = Agent.fromFunction("a", (text: string) => Effect.succeed(text))
+const runs = (options: object) =>
+  MemoryRuns.layer({ agents: [agent], ...options } as never) as unknown as Layer.Layer<never>
+const server = (options: object) =>
+  Server.layer({ agents: [{ name: "a", tools: [] }], ...options } as never).pipe(
+    Layer.provide([runs({}), Conversation.layerMemory, Authentication.layerAnonymous({ id: "ada" }), HttpRouter.layer])
+  )
+
+const rows: Readonly<Record<string, ReadonlyArray<Row>>> = {
+  OpenAiCompatible: [
+    ["time", "timeout", "1 minute", (timeout) => client({ timeout })],
+    ["time", "idleTimeout", "1 minute", (idleTimeout) => client({ idleTimeout })],
+    ["time", "contentTimeout", "1 minute", (contentTimeout) => client({ contentTimeout })],
+    ["limit", "maxBodySize", 1000, (maxBodySize) => client({ maxBodySize })],
+    ["positive", "maxTokens", 1000, (maxTokens) => client({ maxTokens })],
+    ["limit", "retry.attempts", 2, (attempts) => client({ retry: { attempts } })],
+    ["duration", "retry.maxRetryAfter", "1 second", (maxRetryAfter) => client({ retry: { maxRetryAfter } })]
+  ],
+  Mcp: [
+    ["time", "timeout", "1 minute", (timeout) => mcp({ timeout })],
+    ["time", "maxTimeout", "1 minute", (maxTimeout) => mcp({ maxTimeout })],
+    ["tag", "trust", "trusted", (trust) => mcp({ trust })],
+    ["tag", "toolErrors", "fail", (toolErrors) => mcp({ toolErrors })]
+  ],
+  Server: [
+    ["positive", "maxBodyBytes", 1000, (maxBodyBytes) => server({ maxBodyBytes })],
+    ["limit", "maxStreams", 10, (maxStreams) => server({ maxStreams })],
+    ["interval", "heartbeat", "1 second", (heartbeat) => server({ heartbeat })],
+    ["positive", "rateLimit.limit", 10, (limit) => server({ rateLimit: { limit, window: "1 minute" } })],
+    ["interval", "rateLimit.window", "1 minute", (window) => server({ rateLimit: { limit: 1, window } })],
+    ["positive", "wrongCredentials.limit", 10, (limit) => server({ wrongCredentials: { limit, window: "1 minute" } })],
+    ["tag", "onBusy", "queue", (onBusy) => server({ onBusy })],
+    ["tag", "requestTools", "refuse", (requestTools) => server({ requestTools })],
+    ["duration", "within", "1 second", (within) => Server.drained({ within })(Layer.empty)]
+  ],
+  MemoryRuns: [
+    ["limit", "capacity", 10, (capacity) => runs({ capacity })],
+    ["duration", "gracePeriod", "1 second", (gracePeriod) => runs({ gracePeriod })]
+  ]
+}
+
+testOptions(rows)
+
+describe("a misspelt option", () => {
+  it.each<[string, () => unknown, string]>([
+    ["of a client", () => client({ baseURL: "http://host/v1" }), "there is no option \"baseURL\". Use baseUrl"],
+    ["of a client's retry", () => client({ retry: { times: 2 } }), "there is no option \"retry.times\""],
+    ["of a server", () => server({ heartBeat: "1 second" }), "Did you mean \"heartbeat\"?"],
+    ["of an MCP server", () => mcp({ timeuot: "1 second" }), "Did you mean \"timeout\"?"]
+  ])("%s is refused with the right name", (_, call, sentence) => {
+    assert.include(refusal(call), sentence)
+  })
+
+  it("in the key of a client says how to wrap it, without the key", () => {
+    const sentence = refusal(() => client({ apiKey: "sk-0123456789" }))
+    assert.include(sentence, "apiKey is a plain text. Wrap it: Redacted.make(key)")
+    assert.isUndefined(refusal(() => client({ apiKey: Redacted.make("sk-0123456789") })))
+  })
+})
