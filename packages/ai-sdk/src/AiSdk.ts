@@ -25,6 +25,7 @@ import * as IdleTimeout from "@recourse/core/IdleTimeout"
 import * as ModelProvider from "@recourse/core/ModelProvider"
 import * as TextCall from "@recourse/core/TextCall"
 import * as Errors from "./internal/errors.ts"
+import * as NormalAnswer from "./internal/normalAnswer.ts"
 import { toCallOptions } from "./internal/request.ts"
 import { leftCall, type Reader, toParts } from "./internal/response.ts"
 import { toStreamParts } from "./internal/stream.ts"
@@ -214,7 +215,9 @@ export const make = (model: Model, options: ModelOptions = {}): Effect.Effect<La
         () => v4.doStream({ ...call, includeRawChunks: true, abortSignal: controller.signal })
       ))
     )
-    if (isPage(result.response?.headers)) return yield* Effect.fail(Errors.blank("streamText"))
+    if (!isStream(result?.stream) || isPage(result.response?.headers)) {
+      return yield* Effect.fail(Errors.blank("streamText"))
+    }
     return toStreamParts(result.stream, reader, limits, (warnings) => logWarnings(v4, warnings)).pipe(
       Stream.tap((part) => Effect.sync(() => annotateResponse(request, part))),
       Stream.ensuring(logDropped(v4, reader))
@@ -226,10 +229,12 @@ export const make = (model: Model, options: ModelOptions = {}): Effect.Effect<La
     model: { provider: model.provider, name: model.modelId },
     generateText: Effect.fnUntraced(function*(request) {
       const { call, limits, reader } = yield* prepare("generateText", request)
-      const result = yield* Errors.orSilent(
+      const given = yield* Errors.orSilent(
         "generateText",
         limits.wait(Errors.attempt("generateText", (abortSignal) => v4.doGenerate({ ...call, abortSignal })))
       )
+      const result = NormalAnswer.wholeAnswer(given)
+      if (result === undefined) return yield* Effect.fail(Errors.blank("generateText"))
       yield* logWarnings(v4, result.warnings)
       if (result.finishReason.unified === "interrupted") {
         return yield* Effect.fail(Errors.cut("generateText"))
@@ -313,6 +318,9 @@ const dialectOf = (provider: string): LanguageModel.CodecTransformer => {
 /** Packages with lenient schemas read JSON of another protocol as an empty answer without a finish reason. */
 const isBlank = ({ content, finishReason }: LanguageModelV4GenerateResult): boolean =>
   content.length === 0 && finishReason.unified === "other" && finishReason.raw === undefined
+
+const isStream = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && "getReader" in value && typeof value.getReader === "function"
 
 /** A proxy's page in place of a stream: packages read it as a stream without events. */
 const isPage = (headers: Readonly<Record<string, string>> | undefined): boolean =>

@@ -123,8 +123,7 @@ export const sharedPart = (part: SharedContent, reader: Reader): ReadonlyArray<S
         toolCallId: part.toolCallId,
         ...metadata(part.providerMetadata)
       }]
-    case "custom":
-    case "reasoning-file":
+    default:
       return drop(reader, part.type)
   }
 }

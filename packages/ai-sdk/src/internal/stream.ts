@@ -9,6 +9,7 @@ import type * as Response from "effect/ai/Response"
 import type * as IdleTimeout from "@recourse/core/IdleTimeout"
 import * as Errors from "./errors.ts"
 import * as TextCall from "@recourse/core/TextCall"
+import { streamParts } from "./normalAnswer.ts"
 import {
   citations,
   finish,
@@ -38,10 +39,12 @@ export const toStreamParts = (
     // no part of an answer follows its end
     const fellSilent = (silence: IdleTimeout.IdleTimeoutError): Pull.Pull<never, AiError.AiError> =>
       assembly.isFinished ? Cause.done() : Effect.fail(Errors.silent("streamText", silence))
+    const normal = streamParts()
     return Stream.transformPull(
-      parts,
+      Stream.map(parts, normal),
       (pull) => Effect.succeed(Effect.catchTag(limits.wait(pull), "IdleTimeoutError", fellSilent))
     ).pipe(
+      Stream.filter((part) => part !== undefined),
       Stream.tap((part) => Effect.sync(() => limits.heard(activityOf(part)))),
       Stream.tap((part) => part.type === "stream-start" ? onWarnings(part.warnings) : Effect.void),
       Stream.mapEffect((part) => assembly.next(part)),
