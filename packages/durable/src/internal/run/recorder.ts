@@ -114,7 +114,7 @@ export class Recorder {
       record: (kind, key, value) => this.record(kind, key, value),
       note: (kind, key, value) => mayNote && !this.isRead ? this.note(kind, key, value) : this.record(kind, key, value),
       transaction: around.store.transaction && this.committing(around.store.transaction),
-      claim: (entry) => claimOf(run.runId, entry)
+      claim: (entry) => claimOf(run, entry)
     }
   }
 

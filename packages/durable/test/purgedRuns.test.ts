@@ -1,0 +1,61 @@
+/** A run with the id of a purged one: it is another run, and the purged one's unknown writes stay unknown. */
+import { assert, describe, it } from "@effect/vitest"
+import { Agent, IdempotencyLedger, Recovery, Runs, Tool } from "@recourse/core"
+import { Durable, RunStore } from "@recourse/durable"
+import { ScriptedModel, VirtualTime } from "@recourse/testing"
+import { Effect, Layer, Schema } from "effect"
+import { ledgerStore } from "./ledger.ts"
+
+const parameters = Schema.Struct({ order: Schema.String })
+
+const shop = (hasOwnKey: boolean) => {
+  const paid: Array<string> = []
+  const Pay = Tool.make("pay", {
+    parameters,
+    success: Schema.String,
+    effects: "write",
+    idempotency: hasOwnKey ? { key: ({ order }) => order } : true,
+    execute: ({ order }) =>
+      Effect.as(Effect.andThen(Effect.sync(() => paid.push(order)), Effect.sleep("1 minute")), "paid")
+  })
+  const results: Array<string> = []
+  const Model = ScriptedModel.layer(({ prompt }) => {
+    const last = prompt.content.at(-1)!
+    if (last.role !== "tool") return ScriptedModel.call("pay", { order: "7" }, { id: "c1" })
+    results.push(JSON.stringify(last.content))
+    return ScriptedModel.text("done")
+  })
+  const agent = Durable.make(Agent.make("shop", { tools: [Pay], defaults: { onError: Recovery.keepGoing } }))
+  return { agent, Model, paid, results }
+}
+
+describe("a run with the id of a purged one", () => {
+  for (const hasOwnKey of [false, true]) {
+    it.effect(`does not repeat its interrupted write, ${hasOwnKey ? "with an own key" : "by default"}`, () =>
+      Effect.gen(function*() {
+        const { agent, Model, paid, results } = shop(hasOwnKey)
+        const program = Effect.gen(function*() {
+          const runs = yield* Runs.Runs
+          const store = yield* RunStore.RunStore
+          yield* agent.start("order-7", "go")
+          yield* Effect.sleep("10 seconds")
+          yield* runs.cancel("order-7")
+          yield* runs.wait("order-7")
+          yield* Effect.sleep("1 minute")
+          assert.strictEqual(yield* store.purge(0), 1)
+          return yield* agent.run("order-7", "go")
+        })
+        const { exit } = yield* VirtualTime.run(program.pipe(
+          Effect.provide(
+            Durable.layer([agent]).pipe(
+              Layer.provide([Model, IdempotencyLedger.layer(ledgerStore())]),
+              Layer.provideMerge(RunStore.layerMemory)
+            )
+          )
+        ))
+        assert.strictEqual(exit?._tag, "Success")
+        assert.deepStrictEqual(paid, ["7"])
+        assert.include(results.at(-1)!, "outcome_unknown")
+      }))
+  }
+})
