@@ -42,7 +42,8 @@ export interface RunInbox {
   readonly runId: string
   /**
    * Takes the messages behind a position, the oldest first. A taken message cannot be withdrawn any more; an execution that
-   * has not recorded it is given it again.
+   * has not recorded it is given it again, also if its run is cancelled by then: that one takes no others. The run is
+   * not interrupted meanwhile.
    */
   readonly take: (after: number) => Effect.Effect<ReadonlyArray<Message>>
 }

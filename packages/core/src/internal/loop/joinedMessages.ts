@@ -60,11 +60,15 @@ export const joinMessages = (state: Conversation, inbox: RunInbox): Effect.Effec
     })
   const recorded = decodeEntry(log?.find("wait", joinedKey(key)))
   if (Option.isSome(recorded)) return Effect.sync(() => void add(recorded.value))
-  if (log?.find("model", key) !== undefined || log?.isCancelledReplay === true) return Effect.void
-  return Effect.flatMap(inbox.take(lastPosition(state)), (messages) => {
+  if (log?.find("model", key) !== undefined) return Effect.void
+  // A taken message has joined: no interruption comes between that and the conversation.
+  const taken = Effect.uninterruptible(
+    Effect.map(inbox.take(lastPosition(state)), (messages) => ({ added: add(messages), messages }))
+  )
+  return Effect.flatMap(taken, ({ added, messages }) => {
     if (messages.length === 0) return Effect.void
     const emitted = Effect.forEach(
-      add(messages),
+      added,
       ([{ id }, message]) => emit(run, () => ({ _tag: "MessageJoined", turn, messageId: id, text: textOf(message) })),
       { discard: true }
     )

@@ -12,6 +12,8 @@ import type { UserMessage } from "@recourse/core/Runs"
 import type { Changes } from "./changes.ts"
 import { inboxPrefix } from "../store/requests.ts"
 import type { RunStoreError, Store, StoredRun } from "../store/store.ts"
+import { storeRetry } from "../store/storeRetry.ts"
+import type { Execution } from "./execution.ts"
 
 const messageName = (position: number): string => `${inboxPrefix}${position}`
 
@@ -46,27 +48,42 @@ const decide = (store: Store, runId: string, position: number, fate: Fate): Effe
     (isFirst) => isFirst ? Effect.succeed(fate) : Effect.map(fateAt(store, runId, position), (known) => known ?? fate)
   )
 
-/** The inbox that an execution reads. A store that does not answer is asked again before the next turn. */
-export const readerOf = (store: Store, { epoch, runId }: StoredRun, clock: Clock.Clock): RunInbox => {
+/**
+ * The inbox that an execution reads. A store that does not answer is read storeRetry before the next turn, but a decision is
+ * repeated until it answers: the sender may have read that its message has joined. A cancelled run joins no further
+ * messages.
+ */
+export const readerOf = (
+  store: Store,
+  { epoch, runId }: StoredRun,
+  clock: Clock.Clock,
+  execution: Pick<Execution, "isCancelled">
+): RunInbox => {
+  const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
   // A run that has just been started has no messages yet.
-  let readAt = epoch === 1 ? clock.currentTimeMillisUnsafe() : -Infinity
-  const takeAll = Effect.fnUntraced(function*(after: number) {
-    const taken: Array<Message> = []
+  let readAt = epoch === 1 ? now() : -Infinity
+  const join = (position: number): Effect.Effect<Fate | undefined, RunStoreError> =>
+    Effect.suspend(() =>
+      execution.isCancelled
+        ? fateAt(store, runId, position)
+        : Effect.retry(decide(store, runId, position, "joined"), storeRetry)
+    )
+  const takeAll = Effect.fnUntraced(function*(after: number, taken: Array<Message>) {
     for (let position = after + 1;; position++) {
       const message = yield* messageAt(store, runId, position)
-      if (message === undefined) return taken
-      if ((yield* decide(store, runId, position, "joined")) === "joined") taken.push(message)
+      if (message === undefined) return
+      if ((yield* join(position)) === "joined") taken.push(message)
     }
   })
   return {
     runId,
     take: (after) =>
       Effect.suspend(() => {
-        const now = clock.currentTimeMillisUnsafe()
-        if (now - readAt < readEvery) return Effect.succeed([])
-        readAt = now
-        return Effect.catch(takeAll(after), (error) =>
-          Effect.as(Effect.logWarning(`The inbox of run ${runId} could not be read`, error), []))
+        if (now() - readAt < readEvery) return Effect.succeed([])
+        readAt = now()
+        const taken: Array<Message> = []
+        const unread = (error: RunStoreError) => Effect.logWarning(`The inbox of run ${runId} could not be read`, error)
+        return Effect.as(Effect.catch(takeAll(after, taken), unread), taken)
       })
   }
 }

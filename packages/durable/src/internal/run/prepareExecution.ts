@@ -106,7 +106,7 @@ export const prepareExecution = Effect.fnUntraced(function*(
   const decisions = execution.isCancelled
     ? yield* Effect.filter(loaded.decisions, fitting(registered, run))
     : loaded.decisions
-  return { registered, run, loaded, fate, recorder, inbox: readerOf(around.store, run, clock), decisions }
+  return { registered, run, loaded, fate, recorder, inbox: readerOf(around.store, run, clock, execution), decisions }
 })
 
 /** Work of the agent: it starts or resumes the run, or does neither. */
