@@ -56,9 +56,9 @@ export class Execution {
     else if (this.isCancelled && this.on("drain")) drain()
   }
 
-  /** The process is to leave the run. */
+  /** The process is to leave the run. One that has lost it does not end it, also if the run was cancelled before. */
   leave(why: Leave): void {
-    this.why ??= why
+    this.why = why === "lost" ? why : this.why ?? why
     if (why === "cancelled" && this.hasLog) {
       if (this.on("drain")) this.onDrain()
     } else this.interrupt()

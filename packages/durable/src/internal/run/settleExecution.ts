@@ -83,6 +83,8 @@ const record = Effect.fnUntraced(function*(
   if (settlement.status === "failed") yield* logFailed(run, exit, execution.over)
 })
 
+const isInterrupted = (exit: AgentExit): boolean => Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+
 /** Settles an execution whose agent has stopped. */
 export const settleExecution = Effect.fnUntraced(function*(
   around: Surroundings,
@@ -98,6 +100,10 @@ export const settleExecution = Effect.fnUntraced(function*(
   if (yield* givesBack(around, prepared, execution, exit)) return
   if (!hasCompensated && (over !== undefined || !fate.proceeds || (why === "cancelled" && !recorder.hasStarted))) {
     const left = uncompensatedWrites({ snapshot: run.snapshot, journal: recorder.journal })
+    if (left.length > 0 && fate.proceeds && isInterrupted(exit)) {
+      // Its process stops before its agent has started: another one compensates the writes.
+      return yield* Effect.asVoid(around.store.settle(run, { status: "queued" }))
+    }
     const because = fate.proceeds ? "no_tool" : "failed"
     const now = yield* Clock.currentTimeMillis
     yield* reportAbandoned(run, left, now, because, (event) => recorder.receive(event))

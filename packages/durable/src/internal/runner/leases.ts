@@ -7,6 +7,12 @@ import type { Execution } from "../run/execution.ts"
 import type { Lease, LeasedRun, Store, StoredRun } from "../store/store.ts"
 import type { makeQuietly } from "./ignoreFailures.ts"
 
+/** A reading of both clocks: one jumps, the other pauses while the machine is suspended. */
+interface Moment {
+  readonly wall: number
+  readonly monotonic: bigint
+}
+
 /** A run that this process executes. */
 export interface Executed extends Pick<StoredRun, "runId" | "epoch" | "isCancelled"> {
   readonly leave: Execution["leave"]
@@ -15,7 +21,7 @@ export interface Executed extends Pick<StoredRun, "runId" | "epoch" | "isCancell
 
 /** Wake-ups about a run that came before the answer to its claim. */
 interface Early {
-  readonly at: number
+  readonly at: Moment
   readonly isCancelled: boolean
   readonly isRead: boolean
 }
@@ -32,7 +38,7 @@ export class Leases {
   private readElsewhere: ReadonlySet<string> = new Set()
   /** Wake-ups about runs that this process does not have, or not yet, by run; the oldest first. */
   private readonly early = new Map<string, Early>()
-  private renewedAt: number
+  private renewedAt: Moment
 
   constructor(
     store: Store,
@@ -49,8 +55,14 @@ export class Leases {
     this.renewedAt = this.now
   }
 
-  get now(): number {
-    return this.clock.currentTimeMillisUnsafe()
+  get now(): Moment {
+    return { wall: this.clock.currentTimeMillisUnsafe(), monotonic: this.clock.monotonicTimeNanosUnsafe() }
+  }
+
+  /** Milliseconds since a reading, by the clock that has run further. */
+  private millisSince(from: Moment): number {
+    const { monotonic, wall } = this.now
+    return Math.max(wall - from.wall, Number(monotonic - from.monotonic) / 1e6)
   }
 
   get size(): number {
@@ -80,8 +92,8 @@ export class Leases {
   }
 
   /** True if the claim of that request is still valid: an answer behind the lease names runs that others may have. */
-  isInTime(requestedAt: number): boolean {
-    return this.now - requestedAt < this.millis
+  isInTime(requestedAt: Moment): boolean {
+    return this.millisSince(requestedAt) < this.millis
   }
 
   isReadElsewhere(runId: string): boolean {
@@ -98,15 +110,14 @@ export class Leases {
 
   /** Keeps a wake-up for as long as the answer to a claim may take. */
   private keep(tag: "Cancelled" | "Read", runId: string): void {
-    const at = this.now
-    for (const [runId, one] of this.early) {
-      if (at - one.at < this.millis) break
+    for (const [runId, { at }] of this.early) {
+      if (this.isInTime(at)) break
       this.early.delete(runId)
     }
     const before = this.early.get(runId)
     this.early.delete(runId)
     this.early.set(runId, {
-      at,
+      at: this.now,
       isCancelled: tag === "Cancelled" || before?.isCancelled === true,
       isRead: tag === "Read" || before?.isRead === true
     })
@@ -119,7 +130,7 @@ export class Leases {
   /** Looks at the runs, and renews their leases in time. */
   readonly renew: Effect.Effect<void> = Effect.suspend(() => {
     const now = this.now
-    const isDue = now - this.renewedAt >= this.millis / 3
+    const isDue = this.millisSince(this.renewedAt) >= this.millis / 3
     const executed = this.all
     if (executed.length === 0) {
       this.renewedAt = now
