@@ -1,6 +1,6 @@
 /** Leases of a process whose clock is set, or whose store falls silent. */
 import { assert, describe, it } from "@effect/vitest"
-import { Agent, Recovery, Runs, Tool } from "@recourse/core"
+import { Agent, IdempotencyLedger, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Clock, Effect, Layer, Schema } from "effect"
@@ -124,4 +124,54 @@ describe("the leases of a process", () => {
         assert.deepStrictEqual(log, ["booked", "cancelled"])
       }))
   }
+
+  it.live("do not hold up its stop after it took its own run again", () =>
+    Effect.gen(function*() {
+      const gone = Effect.fail(new RunStore.RunStoreError({ operation: "host", reason: "gone" }))
+      const tools = ["read", "write", "keyed"].map((name) =>
+        Tool.make(name, {
+          success: Schema.String,
+          effects: name === "read" ? "read" : "write",
+          ...(name === "keyed" ? { idempotency: true } : undefined),
+          execute: () => Effect.delay(Effect.succeed("done"), "3 seconds")
+        })
+      )
+      const agent = Durable.make(Agent.make("clerk", { tools, defaults: { onError: Recovery.keepGoing } }))
+      let retaken = 0
+      // From an operation on, all that the process writes fails, and its leases are not renewed.
+      for (let at = 1; at <= 10; at++) {
+        let operations = 0
+        const store = Layer.effect(
+          RunStore.RunStore,
+          Effect.map(RunStore.RunStore, (store): RunStore.Store => ({
+            ...store,
+            load: () => gone,
+            append: (steps) => Effect.suspend(() => ++operations < at ? store.append(steps) : gone),
+            settle: () => gone,
+            take: (wanted) =>
+              wanted.leases === undefined
+                ? Effect.tap(store.take(wanted), ({ taken }) => Effect.sync(() => void (retaken += taken.length)))
+                : Effect.never
+          }))
+        ).pipe(Layer.provide(RunStore.layerMemory))
+        const { stopped } = yield* VirtualTime.run(
+          Effect.andThen(agent.start("r1", "go"), Effect.sleep("1 minute")).pipe(
+            Effect.provide(
+              Durable.layer([agent], { lease }).pipe(Layer.provide([
+                ScriptedModel.layer([
+                  ScriptedModel.calls([{ name: "read", params: {} }, { name: "write", params: {} }]),
+                  ScriptedModel.call("keyed", {}),
+                  ScriptedModel.text("done")
+                ]),
+                store,
+                IdempotencyLedger.layerMemory
+              ]))
+            )
+          ),
+          { limit: "10 minutes" }
+        )
+        assert.isUndefined(stopped, `the stop behind operation ${at}`)
+      }
+      assert.isAbove(retaken, 5)
+    }))
 })

@@ -79,6 +79,8 @@ export class Leases {
 
   add(executed: Executed): void {
     const { fiber, runId } = executed
+    // This process has lost its earlier execution of the run, and has taken it again.
+    this.runs.get(runId)?.leave("lost")
     this.runs.set(runId, executed)
     const early = this.early.get(runId)
     this.early.delete(runId)

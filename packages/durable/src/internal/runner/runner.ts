@@ -138,6 +138,12 @@ class LeasingRunner {
   /** Lets executions end, and releases the runs of those that have not ended in time. */
   readonly stop = Effect.gen({ self: this }, function*() {
     this.isStopping = true
+    yield* this.release
+    // A silent store does not delay a stop. Executions that have lost their runs may wait for it, too.
+    this.around.writer.close()
+  })
+
+  private readonly release = Effect.gen({ self: this }, function*() {
     const { grace } = this.options
     const executions = this.leases.all
     if (executions.length === 0) return
@@ -147,8 +153,6 @@ class LeasingRunner {
     yield* Effect.ignore(Effect.timeout(Fiber.awaitAll(left.map(({ fiber }) => fiber)), grace))
     const released = Effect.forEach(left, (one) => this.store.settle(one, { status: "queued" }), { discard: true })
     yield* this.quietly("runs could not be given back", released)
-    // A silent store does not delay a stop.
-    this.around.writer.close()
   })
 
   private wake(): void {
