@@ -4,9 +4,12 @@
  * An engine of runs provides {@link CurrentRunInbox} around `agent.run`, `agent.start` or `agent.resume`: see `Runs.addMessage` of
  * `@recourse/server` and `@recourse/durable`.
  */
+import * as Prompt from "effect/ai/Prompt"
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { InvalidInput } from "./AgentError.ts"
 
 /**
  * A user's message in the inbox of a run.
@@ -81,3 +84,35 @@ export const CurrentRunInbox: Context.Reference<RunInbox | undefined> = Context.
   "@recourse/core/CurrentRunInbox",
   { defaultValue: () => undefined }
 )
+
+const decodeContent = Schema.decodeUnknownOption(Schema.toCodecJson(Prompt.UserMessage))
+
+/**
+ * Checks a message of a caller, for engines of runs: its `id` is a text, and its `content` is a text or parts of an
+ * encoded `Prompt.UserMessage`. Fails with `InvalidInput` otherwise: a run could not read the message, though it had joined.
+ *
+ * **Example** (A content that is no text)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { RunInbox } from "@recourse/core"
+ *
+ * const refused = await Effect.runPromise(Effect.flip(RunInbox.check("clerk", { id: "m1", content: 7 })))
+ * refused.issues.map(({ path }) => path) // => [["content"]]
+ * ```
+ *
+ * @category decoding
+ * @since 0.2.0
+ */
+export const check = (
+  agent: string,
+  { content, id }: { readonly id: unknown; readonly content: unknown }
+): Effect.Effect<void, InvalidInput> => {
+  const issues = [
+    ...(typeof id === "string" ? [] : [{ path: ["id"], expected: "expected text", problem: "invalid" } as const]),
+    ...(Option.isSome(decodeContent({ role: "user", content }))
+      ? []
+      : [{ path: ["content"], expected: "expected text, or parts of a user's message", problem: "invalid" } as const])
+  ]
+  return issues.length === 0 ? Effect.void : Effect.fail(new InvalidInput({ agent, operation: "addMessage", issues }))
+}

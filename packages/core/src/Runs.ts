@@ -322,12 +322,12 @@ export interface RunsService {
    * joined. An interruption withdraws the message unless it has joined. A message with the id of an earlier one is that one.
    *
    * Only agents with a model and without an input guard read messages, and only in their own runs, not in nested ones. Absent
-   * if the engine has no inbox of runs.
+   * if the engine has no inbox of runs. Fails with `InvalidInput` for a message that no run can read.
    */
   readonly addMessage?: (
     runId: string,
     message: UserMessage
-  ) => Effect.Effect<boolean, UnknownRun | RunsUnavailable>
+  ) => Effect.Effect<boolean, UnknownRun | InvalidInput | RunsUnavailable>
   /**
    * Cancels a run; `false` if it has already ended. Running calls are interrupted; a started write is reported as
    * outcome unknown.

@@ -28,7 +28,7 @@ import { compensationOf } from "./internal/run/compensation.ts"
 import { checkingOf, explainingOf, proceedingOf } from "./internal/run/startOrResume.ts"
 import { Changes } from "./internal/run/changes.ts"
 import { KnownConversations } from "./internal/store/conversation.ts"
-import { type Definition, inputCodec } from "./internal/agent/definition.ts"
+import { type Definition, inputCodec, invalidInput } from "./internal/agent/definition.ts"
 import * as Runner from "./internal/runner/runner.ts"
 import * as Service from "./internal/service/service.ts"
 import { checkCount, checkName, timeOf } from "./internal/store/requests.ts"
@@ -191,7 +191,7 @@ export const make = <
   const start: Durable<In, Out, Errors["Type"], R>["start"] = (runId, value, more) =>
     Effect.flatMap(Runs, (runs) =>
       Effect.flatMap(
-        Effect.orDie(input.encode(value)) as Effect.Effect<unknown>,
+        Effect.mapError(input.encode(value), () => invalidInput(agent.name)) as Effect.Effect<unknown, InvalidInput>,
         (input) => runs.start({ agent: agent.name, input, runId, ...more })
       ))
   const wait: Durable<In, Out, Errors["Type"], R>["await"] = (runId) =>

@@ -19,7 +19,7 @@ const available = <A>(effect: Effect.Effect<A, RunStoreError>): Effect.Effect<A,
 
 /**
  * Sends a value to a run, from any process. `false` if it has one under the name: the first one stays. A name has at
- * most 255 characters.
+ * most 255 characters. A value that JSON does not hold is `InvalidInput`.
  *
  * @category running
  * @since 0.2.0
@@ -35,7 +35,10 @@ export const send = (
       (run): Effect.Effect<boolean, UnknownRun | InvalidInput | RunsUnavailable> =>
         run === undefined
           ? Effect.fail(new UnknownRun({ runId: String(runId) }))
-          : Effect.andThen(Requests.signalled(run.agent, name), available(store.signal(runId, name, value)))
+          : Effect.andThen(
+            Requests.signalled(run.agent, name, value),
+            () => available(store.signal(runId, name, value))
+          )
     ))
 
 /**

@@ -36,6 +36,25 @@ const times: Readonly<Record<string, number>> = {
   text: "5" as never
 }
 
+const noMessages: Readonly<Record<string, readonly [named: string, message: Runs.UserMessage]>> = {
+  "no text": ["content", { id: "m1", content: 7 as never }],
+  nothing: ["content", { id: "m1", content: null as never }],
+  absent: ["content", { id: "m1" } as never],
+  "a bigint": ["content", { id: "m1", content: 7n as never }],
+  "an unknown part": ["content", { id: "m1", content: [{ type: "dance" }] as never }],
+  "without id": ["id", { content: "Hello" } as never]
+}
+const cyclic: Record<string, unknown> = {}
+cyclic["itself"] = cyclic
+const noJson: Readonly<Record<string, unknown>> = {
+  absent: undefined,
+  "a bigint": 7n,
+  "NaN": Number.NaN,
+  "a date": new Date(0),
+  "a function": () => 7,
+  "a cycle": cyclic
+}
+
 type Asked = Effect.Effect<unknown, { readonly _tag: string; readonly message: string }, Runs.Runs | RunStore.RunStore>
 
 const runs = <A, E>(use: (runs: Runs.RunsService) => Effect.Effect<A, E>) => Effect.flatMap(Runs.Runs, use)
@@ -49,6 +68,12 @@ const invalid: ReadonlyArray<readonly [what: string, asked: Asked, named: string
     [`run: a run id, ${what}`, Echo.run(id, "x"), "runId"],
     [`send: a name, ${what}`, Signal.send("there", id, 1), "name"]
   ]),
+  ...Object.entries(noMessages).map(([what, [named, message]]) =>
+    [`addMessage: a message, ${what}`, runs((runs) => runs.addMessage!("there", message)), named] as const
+  ),
+  ...Object.entries(noJson).map(([what, value]) =>
+    [`send: a value, ${what}`, Signal.send("there", "name", value as never), "value"] as const
+  ),
   ...Object.entries({ ...texts, "no text": 7 as never }).map(([what, owner]) =>
     [`start: an owner, ${what}`, Echo.start("new", "x", { owner }), "owner"] as const
   ),
@@ -139,6 +164,7 @@ export const badRequests = Effect.gen(function*() {
       assert.include(error.message, `${named}: expected`, what)
       assert.notInclude(error.message, "schema", what)
     }
+    assert.strictEqual((yield* Effect.flip(Echo.start("new", 7 as never)))._tag, "InvalidInput")
     for (const [what, id] of Object.entries(ids)) {
       for (const [operation, asked] of Object.entries(unknown(id))) {
         const error = yield* Effect.flip(asked)

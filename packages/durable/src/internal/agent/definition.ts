@@ -73,12 +73,14 @@ const issues = [{
   problem: "invalid"
 }] as const
 
+/** @internal Error of an input that does not fit the agent's schema. */
+export const invalidInput = (agent: string): InvalidInput => new InvalidInput({ agent, issues })
+
 /** @internal The input of a run, decoded for the agent. */
 export const inputOf = (
   { decodeInput, name }: Pick<Definition, "decodeInput" | "name">,
   input: unknown
-): Effect.Effect<unknown, InvalidInput, unknown> =>
-  Effect.mapError(decodeInput(input), () => new InvalidInput({ agent: name, issues }))
+): Effect.Effect<unknown, InvalidInput, unknown> => Effect.mapError(decodeInput(input), () => invalidInput(name))
 
 /** @internal A definition with its agent's services. */
 export interface Registered {

@@ -49,7 +49,7 @@ const decide = (store: Store, runId: string, position: number, fate: Fate): Effe
   )
 
 /**
- * The inbox that an execution reads. A store that does not answer is read storeRetry before the next turn, but a decision is
+ * The inbox that an execution reads. A store that does not answer is read again before the next turn, but a decision is
  * repeated until it answers: the sender may have read that its message has joined. A cancelled run joins no further
  * messages.
  */

@@ -1,5 +1,6 @@
 /** `Runs` over a store: from any process that has the store, whether it runs agents or not. */
 import * as Effect from "effect/Effect"
+import { check } from "@recourse/core/RunInbox"
 import type { RunsService, RunsUnavailable } from "@recourse/core/Runs"
 import { countEnded } from "../run/counting.ts"
 import * as Inbox from "../run/inbox.ts"
@@ -42,7 +43,11 @@ export const make = (store: Store, here: Here): RunsService => {
     events: readEvents(store, reads, here),
     decide: decideRun(store, reads, here),
     addMessage: (runId, message) =>
-      Effect.flatMap(get(runId), (run) => available(Inbox.send(store, changes, poll, run, message))),
+      Effect.flatMap(
+        get(runId),
+        (run) =>
+          Effect.andThen(check(run.agent, message), () => available(Inbox.send(store, changes, poll, run, message)))
+      ),
     cancel: (runId) => Effect.andThen(get(runId), cancelled(runId)),
     list: (query = {}) =>
       Effect.andThen(

@@ -2,6 +2,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import * as WebCrypto from "effect/crypto/WebCrypto"
 import * as Hex from "effect/encoding/Hex"
 import { InvalidInput } from "@recourse/core/AgentError"
@@ -120,9 +121,12 @@ export const isNumber = (from: unknown): boolean => Number.isSafeInteger(from) &
 export const noNumber = (agent: string): Effect.Effect<never, InvalidInput> =>
   Effect.fail(refusal("events", agent, [[["from"], false, aFrom]]))
 
-/** Looks at the name of a signal. */
-export const signalled = (agent: string, name: string): Effect.Effect<void, InvalidInput> =>
+const isJson = Schema.is(Schema.Json)
+
+/** Looks at the name and the value of a signal. */
+export const signalled = (agent: string, name: string, value: unknown): Effect.Effect<void, InvalidInput> =>
   refuse("send", agent, [
+    [["value"], isJson(value), "expected a value that JSON holds"],
     [["name"], isId(name), anId],
     [["name"], !String(name).startsWith(inboxPrefix), `expected a name that does not begin with ${inboxPrefix}`]
   ])

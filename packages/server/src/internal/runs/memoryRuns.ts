@@ -12,6 +12,7 @@ import type { InvalidInput } from "@recourse/core/AgentError"
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import type * as Approval from "@recourse/core/Approval"
 import { CurrentJournal } from "@recourse/core/Journal"
+import { check } from "@recourse/core/RunInbox"
 import {
   isEnded,
   logFailure,
@@ -123,12 +124,12 @@ export class MemoryRuns implements RunsService {
       }
     )
 
-  readonly addMessage = (runId: string, message: UserMessage): Effect.Effect<boolean, UnknownRun> =>
-    Effect.flatMap(
-      this.runs.find(runId),
-      ({ inbox, info }) =>
-        info.status === "running" ? inbox.offer(message) : Effect.succeed(inbox.hasJoined(message.id))
-    )
+  readonly addMessage = (runId: string, message: UserMessage): Effect.Effect<boolean, UnknownRun | InvalidInput> =>
+    Effect.flatMap(this.runs.find(runId), ({ inbox, info: { agent, status } }) =>
+      Effect.andThen(
+        check(agent, message),
+        Effect.suspend(() => status === "running" ? inbox.offer(message) : Effect.succeed(inbox.hasJoined(message.id)))
+      ))
 
   readonly cancel = (runId: string): Effect.Effect<boolean, UnknownRun> =>
     Effect.flatMap(this.runs.find(runId), (run) => {
