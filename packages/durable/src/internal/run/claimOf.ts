@@ -3,7 +3,7 @@
  * the id of a purged one is another run.
  */
 import * as Hash from "effect/Hash"
-import type { StoredRun } from "./store.ts"
+import type { StoredRun } from "../store/store.ts"
 
 /** A text of 32 characters. */
 const hashed = (text: string): string =>
