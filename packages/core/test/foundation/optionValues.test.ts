@@ -172,6 +172,35 @@ describe("a schema of arguments", () => {
   })
 })
 
+describe("a tag that is escalated", () => {
+  const escalate = Recovery.escalate as (tag: string) => (call: Effect.Effect<unknown, unknown, any>) => never
+  const recovered = (recover: (call: Effect.Effect<any, any, any>) => Effect.Effect<any, any, any>) => () =>
+    Tool.make("t", effects).pipe(Tool.onError(recover as never))
+  const refused: Readonly<Record<string, () => unknown>> = {
+    "of a tool": recovered(escalate("Timout")),
+    "behind a retry": recovered((call) => call.pipe(Recovery.retry({ times: 1 }), escalate("Timout"))),
+    "behind another escalation": recovered((call) => call.pipe(Recovery.escalate("Timeout"), escalate("Timout"))),
+    "of an agent's tool": () => Agent.make("a", { tools: [Read], onToolError: { read: escalate("Timout") } as never }),
+    "with a reason": recovered((call) =>
+      Recovery.escalateWith(
+        call as Effect.Effect<void, { readonly _tag: "Timout" }>,
+        "Timout",
+        () => ({ reason: "slow" })
+      )
+    )
+  }
+  for (const [title, make] of Object.entries(refused)) {
+    it(`is refused if no error of the call has it: ${title}`, () => {
+      assert.include(refusal(make), "its tag is \"Timout\". Did you mean \"Timeout\"?")
+    })
+  }
+
+  it("may be of the program's own behind an operator of effect", () => {
+    recovered((call) => call.pipe(Effect.mapError(() => ({ _tag: "Mine" })), escalate("Mine")))()
+    recovered((call) => call.pipe(escalate("Timeout"), escalate("Timeout")))()
+  })
+})
+
 describe("an extension of a budget", () => {
   for (const extension of [{ turns: Number.NaN }, { turn: 5 }, { turns: -1 }, { turns: "3" }]) {
     it.effect(`that is ${JSON.stringify(extension)} by hand ends the run, and lifts no cap`, () =>

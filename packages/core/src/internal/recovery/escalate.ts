@@ -22,6 +22,7 @@ import {
   type TagOf
 } from "../foundation/errorTags.ts"
 import { subjectOf } from "../call/record/record.ts"
+import { checkTags, keepingTags } from "../foundation/builtInTags.ts"
 import { aString, checkArgument } from "../foundation/options/optionCheck.ts"
 
 /** @internal Hands an error to the model. */
@@ -91,8 +92,10 @@ export const escalate = <Known, const Tags extends ReadonlyArray<TagOf<Known> | 
   for (const tag of tags) checkArgument("Recovery.escalate", "its tag", tag, aString)
   return <A, E, R>(
     call: (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasTags<E, Tags[number]>) | Misplaced<Known>
-  ): Effect.Effect<A, Exclude<E, Tagged<CertainTags<Tags>>> | Escalation, R | ToolCall> =>
-    catchTags(call as Effect.Effect<A, E, R>, tags, (error) => escalateError(error)) as never
+  ): Effect.Effect<A, Exclude<E, Tagged<CertainTags<Tags>>> | Escalation, R | ToolCall> => {
+    checkTags("Recovery.escalate", call, tags)
+    return keepingTags(catchTags(call as Effect.Effect<A, E, R>, tags, (error) => escalateError(error)), call) as never
+  }
 }
 
 /**
@@ -147,8 +150,10 @@ export const escalateWith: {
   ): Effect.Effect<A, Exclude<E, Tagged<Single<Tag>>> | Escalation, R | ToolCall>
 } = Function.dual(
   3,
-  <A, E, R>(call: Effect.Effect<A, E, R>, tag: string, describe: (error: E & Tagged<string>) => Description) =>
-    catchTags(call, [tag], (error) => escalateError(error, describe(error)))
+  <A, E, R>(call: Effect.Effect<A, E, R>, tag: string, describe: (error: E & Tagged<string>) => Description) => {
+    checkTags("Recovery.escalateWith", call, [tag])
+    return keepingTags(catchTags(call, [tag], (error) => escalateError(error, describe(error))), call)
+  }
 )
 
 /**

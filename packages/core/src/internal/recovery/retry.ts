@@ -21,6 +21,7 @@ import {
   type Kind
 } from "../foundation/options/optionCheck.ts"
 import { backOff, checkTimes } from "../foundation/backOff.ts"
+import { keepingTags } from "../foundation/builtInTags.ts"
 import { noteRetried } from "../foundation/effect/retriedFailures.ts"
 import { valueOf } from "../foundation/effect/sequence.ts"
 import { isTransient as isDeclaredTransient } from "../projection/declaration.ts"
@@ -175,7 +176,7 @@ export const retryBy =
           Effect.flatMapEager(mayRetry(rule, error, context), (again) => again ? recovered : Effect.failCause(cause))
         )
     })
-    return recovered
+    return keepingTags(recovered, call)
   }
 
 /** Waits for another attempt. Answers whether there is to be one. */

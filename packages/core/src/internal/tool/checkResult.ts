@@ -13,6 +13,7 @@ import { repeatStop } from "../call/stop.ts"
 import { leave, startMaking } from "../call/record/claiming.ts"
 import { errorFields, toolName } from "../call/record/record.ts"
 import { setTool } from "../call/record/attempts.ts"
+import { keepingTags } from "../foundation/builtInTags.ts"
 import { provide } from "../foundation/effect/provideService.ts"
 import { valueOf } from "../foundation/effect/sequence.ts"
 import { childSpan } from "./childSpan.ts"
@@ -118,10 +119,13 @@ export const fromRecovered = (self: Omit<Any, "call" | "pipe" | typeof TypeId>):
  * call of the agent, as within an executor: its arguments pass the gate.
  */
 export const insideRecovery = (tool: Any, call: Any["recovered"] = tool.recovered): Any["recovered"] =>
-  Effect.contextWith((context: Context.Context<ToolCall>) => {
-    const enclosing = Context.get(context as Context.Context<never>, EnclosingCall)
-    return isByHandWithin(Context.get(context, ToolCall), enclosing) ? tool.call : call
-  })
+  keepingTags(
+    Effect.contextWith((context: Context.Context<ToolCall>) => {
+      const enclosing = Context.get(context as Context.Context<never>, EnclosingCall)
+      return isByHandWithin(Context.get(context, ToolCall), enclosing) ? tool.call : call
+    }),
+    call
+  )
 
 /**
  * Encodes a result as JSON; fails with the issues of a value that does not fit the schema, or that JSON cannot

@@ -12,6 +12,7 @@ import { type Idempotency } from "../idempotency/idempotencyOptions.ts"
 import { ToolFailure } from "../projection/toolFailure.ts"
 import type { Approves, NeedsApproval, StatusOf } from "./callTypes.ts"
 import { fromRecovered } from "./checkResult.ts"
+import { withBuiltInTags } from "../foundation/builtInTags.ts"
 import { parametersOf } from "../foundation/schema/sentSchema.ts"
 import { asEffect, type Execute } from "./preliminaryResults.ts"
 import type { Any, Trust } from "./tool.ts"
@@ -194,6 +195,6 @@ export const define = (options: Declaration): Any => {
     effects,
     trust: options.trust ?? "trusted",
     definition,
-    recovered: attempt
+    recovered: withBuiltInTags(attempt)
   })
 }

@@ -9,6 +9,7 @@ import * as Exit from "effect/Exit"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { refused } from "../call/refusal.ts"
 import { decideLevel, isDecided } from "../call/repetition.ts"
+import { keepingTags } from "../foundation/builtInTags.ts"
 import { provide } from "../foundation/effect/provideService.ts"
 import { CurrentRun } from "../run/run.ts"
 import type { Any } from "./tool.ts"
@@ -59,7 +60,10 @@ const level = (end: LevelEnd, inner: (call: Call) => Level): Level =>
 
 /** The call with its own recovery, for its agent's: from here on the tool's `effects` decide if it may run again. */
 export const guarded = (tool: Any): Level =>
-  level("endedInTool", (call) => provide(tool.recovered, ToolCall, { ...call, level: "tool" }))
+  keepingTags(
+    level("endedInTool", (call) => provide(tool.recovered, ToolCall, { ...call, level: "tool" })),
+    tool.recovered
+  )
 
 /** The call with the agent's recovery for its tool, for the one of all tools. */
 export const guardedAgain = (recovered: Level): Level =>
