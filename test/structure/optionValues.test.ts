@@ -1,9 +1,11 @@
 /** Numbers, durations and names in the options of the packages: those of the core are in its own test. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Conversation } from "@recourse/core"
+import { CircuitStore, RunMetrics, RunStore } from "@recourse/durable"
 import { Mcp } from "@recourse/mcp"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Authentication, MemoryRuns, Server } from "@recourse/server"
+import { Drive, Experiment } from "@recourse/testing"
 import { Effect, Layer, Redacted } from "effect"
 import { FetchHttpClient, HttpRouter } from "effect/http"
 import { refusal, type Row, testOptions } from "../support/optionValues.ts"
@@ -25,7 +27,23 @@ const server = (options: object) =>
     Layer.provide([runs({}), Conversation.layerMemory, Authentication.layerAnonymous({ id: "ada" }), HttpRouter.layer])
   )
 
+const inMemory = <A, E>(layer: Layer.Layer<A, E, RunStore.RunStore>) => Layer.provide(layer, RunStore.layerMemory)
+const experiment = (options: object) =>
+  Experiment.run({ title: "x", cases: [], agents: { a: agent }, scorers: {}, ...options } as never)
+
 const rows: Readonly<Record<string, ReadonlyArray<Row>>> = {
+  Durable: [
+    ["time", "every", "1 hour", (every) => inMemory(RunStore.layerPurge({ every }))],
+    ["time", "every", "1 hour", (every) => inMemory(RunMetrics.layer({ every }))],
+    ["time", "idleTimeToLive", undefined, (idleTimeToLive) => CircuitStore.layerSql({ idleTimeToLive })],
+    ["time", "probeLease", undefined, (probeLease) => CircuitStore.layerSql({ probeLease })]
+  ],
+  Testing: [
+    ["positive", "seeds", 2, (seeds) => experiment({ seeds })],
+    ["limit", "concurrency", 2, (concurrency) => experiment({ concurrency })],
+    ["interval", "step", "1 second", (step) => Drive.drive(Effect.void, { step })],
+    ["limit", "max", 10, (max) => Drive.drive(Effect.void, { max })]
+  ],
   OpenAiCompatible: [
     ["time", "timeout", "1 minute", (timeout) => client({ timeout })],
     ["time", "idleTimeout", "1 minute", (idleTimeout) => client({ idleTimeout })],

@@ -11,6 +11,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import { circuitsOf } from "./internal/circuit/circuits.ts"
 import { createCircuits, sqlCircuits } from "./internal/sql/sqlCircuits.ts"
 import { createUnderLock, refuseOthers } from "./internal/sql/sqlTables.ts"
+import { timeOf } from "./internal/store/requests.ts"
 import { RunStoreError } from "./RunStore.ts"
 
 /**
@@ -43,6 +44,8 @@ const tableOf = (prefix = "recourse"): string => `${prefix}_circuits`
  */
 export const createTableSql = (options?: Pick<SqlOptions, "prefix">): string =>
   `${createCircuits(tableOf(options?.prefix))};\n`
+
+const subject = "CircuitStore.layerSql"
 
 /**
  * A layer that stores the circuits of `Recovery.circuitBreaker` in a database, like the runs. A call of a healthy
@@ -78,8 +81,10 @@ export const layerSql = (
   Layer.effect(
     CircuitBreakerStore,
     Effect.gen(function*() {
+      const idleTimeToLive = timeOf(subject, "idleTimeToLive", options?.idleTimeToLive ?? "1 hour", { atLeast: 1 })
+      const probeLease = timeOf(subject, "probeLease", options?.probeLease ?? "10 seconds", { atLeast: 1 })
       const sql = yield* SqlClient.SqlClient
-      yield* refuseOthers(sql, "CircuitStore.layerSql")
+      yield* refuseOthers(sql, subject)
       const table = tableOf(options?.prefix)
       const failing = (operation: string) => (reason: unknown) => new RunStoreError({ operation, reason })
       if (options?.create !== false) {
@@ -87,11 +92,10 @@ export const layerSql = (
       }
       const { entries, forget } = sqlCircuits(sql, table)
       yield* Effect.mapError(forget, failing("check tables"))
-      const idleTimeToLive = Duration.fromInputUnsafe(options?.idleTimeToLive ?? "1 hour")
       yield* Effect.forkScoped(Effect.forever(Effect.delay(Effect.ignore(forget), idleTimeToLive)))
       return circuitsOf(entries, {
-        idleTimeToLive,
-        probeLease: Duration.fromInputUnsafe(options?.probeLease ?? "10 seconds")
+        idleTimeToLive: Duration.millis(idleTimeToLive),
+        probeLease: Duration.millis(probeLease)
       })
     })
   )

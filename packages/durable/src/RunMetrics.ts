@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Schedule from "effect/Schedule"
 import { activeRuns } from "./internal/run/counting.ts"
+import { timeOf } from "./internal/store/requests.ts"
 import { RunStore } from "./RunStore.ts"
 
 export { activeRuns, ended, failovers, leasesLost, stepDuration } from "./internal/run/counting.ts"
@@ -35,6 +36,7 @@ export const layer = (
   options?: { readonly every?: Duration.Input | undefined }
 ): Layer.Layer<never, never, RunStore> =>
   Layer.effectDiscard(Effect.gen(function*() {
+    const every = timeOf("RunMetrics.layer", "every", options?.every ?? "15 seconds", { atLeast: 1 })
     const store = yield* RunStore
     const gauges = new Map<string, Metric.Gauge<number>>()
     const gaugeOf = (attributes: Readonly<Record<string, string>>) => {
@@ -56,5 +58,5 @@ export const layer = (
       (cause) => Effect.logWarning("Durable runs could not be counted", cause)
     )
     yield* once
-    yield* Effect.forkScoped(Effect.repeat(once, Schedule.spaced(options?.every ?? "15 seconds")))
+    yield* Effect.forkScoped(Effect.repeat(once, Schedule.spaced(every)))
   }))

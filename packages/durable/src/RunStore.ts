@@ -167,6 +167,6 @@ export const layerPurge = (
     Effect.asVoid(purge(options)),
     (cause) => Effect.logWarning("Durable runs: old ones could not be deleted", cause)
   )
-  const every = Effect.forever(Effect.andThen(once, Effect.sleep(options?.every ?? "1 hour")))
-  return Layer.effectDiscard(Effect.forkScoped(every))
+  const pause = timeOf("RunStore.layerPurge", "every", options?.every ?? "1 hour", { atLeast: 1 })
+  return Layer.effectDiscard(Effect.forkScoped(Effect.forever(Effect.andThen(once, Effect.sleep(pause)))))
 }

@@ -1,8 +1,11 @@
 /** Virtual time for effects that sleep somewhere deep inside. */
+import { OptionCheck } from "@recourse/core"
 import { Duration, Effect, Fiber } from "effect"
 import { WebCrypto } from "effect/crypto"
 import { TestClock } from "effect/testing"
 import { withDigests } from "./internal/time/virtualCrypto.ts"
+
+const kinds = { step: OptionCheck.anInterval, max: OptionCheck.aLimit }
 
 /**
  * Runs an effect and moves the `TestClock` on, step by step, until it ends.
@@ -37,6 +40,7 @@ export const drive = <A, E, R>(
   }
 ): Effect.Effect<A, E, R> =>
   Effect.gen(function*() {
+    OptionCheck.checkOptions("Drive.drive", options ?? {}, { kinds, otherNames: {} })
     const step = Duration.fromInputUnsafe(options?.step ?? "100 millis")
     const max = options?.max ?? 10_000
     const driven = Effect.updateService(effect, WebCrypto.WebCrypto, withDigests)

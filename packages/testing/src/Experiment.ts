@@ -3,7 +3,7 @@
  * and a picture compare them; a gate fails if one is not good enough.
  */
 import { Clock, Effect, Exit, Random, Result, Schema } from "effect"
-import { type Agent, ConfigurationError, type RunRecord } from "@recourse/core"
+import { type Agent, ConfigurationError, OptionCheck, type RunRecord } from "@recourse/core"
 import { type Estimate, mean, share } from "./internal/experiment/share.ts"
 import type * as Scorer from "./Scorer.ts"
 
@@ -152,13 +152,20 @@ export interface Options<In, Out, Expected, E, R, SE, SR> {
   readonly concurrency?: number | undefined
 }
 
+const kinds: Readonly<Record<keyof Options<0, 0, 0, 0, 0, 0, 0>, OptionCheck.Kind>> = {
+  title: OptionCheck.aString,
+  cases: OptionCheck.anArray,
+  agents: OptionCheck.anObject,
+  scorers: OptionCheck.anObject,
+  seeds: OptionCheck.aPositiveCount,
+  concurrency: OptionCheck.aLimit
+}
+
 /** A score that is one. */
 const checked = (name: string, score: Scorer.Score): Scorer.Score => {
   if (score.value >= 0 && score.value <= 1) return score
-  throw new ConfigurationError.ConfigurationError({
-    subject: `Scorer "${name}"`,
-    problem: `a score is a number from 0 to 1, and this is ${score.value}`
-  })
+  const problem = `a score is a number from 0 to 1, and this is ${score.value}`
+  throw new ConfigurationError.ConfigurationError({ subject: `Scorer "${name}"`, problem })
 }
 
 const median = (values: ReadonlyArray<number>): number =>
@@ -241,6 +248,7 @@ const candidate = (name: string, trials: ReadonlyArray<Trial>, scorers: Readonly
 export const run = <In, Out, Expected, E, R, SE = never, SR = never>(
   options: Options<In, Out, Expected, E, R, SE, SR>
 ): Effect.Effect<Results, never, R | SR> => {
+  OptionCheck.checkOptions("Experiment", options, { kinds, otherNames: { runs: "seeds" } })
   const { agents, cases, concurrency = 4, scorers, seeds = 1, title } = options
   const runs = Object.entries(agents).flatMap(([name, agent]) =>
     cases.flatMap((one, index) =>
