@@ -100,7 +100,7 @@ export const settleExecution = Effect.fnUntraced(function*(
   if (yield* givesBack(around, prepared, execution, exit)) return
   if (!hasCompensated && (over !== undefined || !fate.proceeds || (why === "cancelled" && !recorder.hasStarted))) {
     const left = uncompensatedWrites({ snapshot: run.snapshot, journal: recorder.journal })
-    if (left.length > 0 && fate.proceeds && isInterrupted(exit)) {
+    if (left.length > 0 && over === undefined && fate.proceeds && isInterrupted(exit)) {
       // Its process stops before its agent has started: another one compensates the writes.
       return yield* Effect.asVoid(around.store.settle(run, { status: "queued" }))
     }
