@@ -13,7 +13,7 @@ import { keepingTags } from "../foundation/builtInTags.ts"
 import { provide } from "../foundation/effect/provideService.ts"
 import { CurrentRun } from "../run/run.ts"
 import type { Any } from "./tool.ts"
-import { type LevelEnd, noteLevelEnd } from "../call/record/recovering.ts"
+import { type LevelEnd, noteLevelEnd } from "../call/record/outcome.ts"
 
 type Level = Effect.Effect<unknown, unknown, unknown>
 
@@ -27,7 +27,7 @@ const errorIn = (exit: Exit.Exit<unknown, unknown> | undefined): Cause.Fail<unkn
 
 /** True if a level has ended with an error that it has decided about, for the same arguments. */
 const hasDecided = ({ arguments: args, record }: Call, end: LevelEnd): boolean => {
-  const failed = errorIn(record.recovering[end])
+  const failed = errorIn(record.outcome[end])
   return failed !== undefined && !record.recovering.isRetryPaid && record.attempts.requested?.arguments === args &&
     isDecided(record, failed.error)
 }
@@ -49,7 +49,7 @@ const level = (end: LevelEnd, inner: (call: Call) => Level): Level =>
         return undefined
       })
     }
-    const ended = repeatable(record.recovering[end])
+    const ended = repeatable(record.outcome[end])
     return ended === undefined
       ? inner({ ...call, closed: true })
       : Effect.flatMapEager(

@@ -26,6 +26,10 @@ export interface Outcome {
   readonly lastError: unknown
   /** End of a call, with all its recovery. Later inner calls do not start. */
   readonly ended: "succeeded" | "failed" | undefined
+  /** Exit of the call with its tool's recovery, which its agent's recovery received. */
+  readonly endedInTool: Exit.Exit<unknown, unknown> | undefined
+  /** Exit of the call with its agent's recovery for its tool, which the one for all tools received. */
+  readonly endedInAgent: Exit.Exit<unknown, unknown> | undefined
   /** True if the call was compensated. */
   readonly isCompensated: boolean
   /** Position of the last execution among the compensable writes of the run. */
@@ -40,6 +44,8 @@ const unwritten = {
   runningInPlace: 0,
   answeredInPlace: undefined,
   startedAt: 0,
+  endedInTool: undefined,
+  endedInAgent: undefined,
   isCompensated: false,
   position: undefined
 } satisfies Partial<Outcome>
@@ -171,6 +177,14 @@ export const keepEffects = (record: Has): () => void => {
 /** Notes that the call has ended with all its recovery. */
 export const noteEnded = (record: Has, exit: Exit.Exit<unknown, unknown>): void => {
   own(record).ended = exit._tag === "Success" ? "succeeded" : "failed"
+}
+
+/** A level of recovery: the tool's own, or the agent's for the tool. */
+export type LevelEnd = "endedInTool" | "endedInAgent"
+
+/** Notes how a level has ended. */
+export const noteLevelEnd = (record: Has, level: LevelEnd, exit: Exit.Exit<unknown, unknown>): void => {
+  own(record)[level] = exit
 }
 
 /** Notes that the call is made again. */

@@ -2,7 +2,6 @@
  * Recovery of a call: its failures, and the decisions of its retries, fixers and levels. A call that succeeds at once
  * has none.
  */
-import type * as Exit from "effect/Exit"
 import type * as Effect from "effect/Effect"
 import type * as Schedule from "effect/Schedule"
 import type { FailedAttempt } from "../../../ToolError.ts"
@@ -27,9 +26,6 @@ export interface Repetition {
   readonly isFix: boolean
 }
 
-/** A level of recovery: the tool's own, or the agent's for the tool. */
-export type LevelEnd = "endedInTool" | "endedInAgent"
-
 export interface Recovering {
   /** The failed attempts. */
   readonly causes: ReadonlyArray<FailedAttempt>
@@ -41,10 +37,6 @@ export interface Recovering {
   readonly isFix: boolean
   /** Set when a `Recovery.retry` makes the next attempt: it has checked all rules, and the retry budget of the process has paid. */
   readonly isRetryPaid: boolean
-  /** Exit of the call with its tool's recovery, which its agent's recovery received. */
-  readonly endedInTool: Exit.Exit<unknown, unknown> | undefined
-  /** Exit of the call with its agent's recovery for its tool, which the one for all tools received. */
-  readonly endedInAgent: Exit.Exit<unknown, unknown> | undefined
   /** Failures that were followed by another attempt. */
   readonly repetitions: ReadonlyArray<Repetition> | undefined
   /** Progress of each retry around the call. */
@@ -70,8 +62,6 @@ export const noRecovery: Recovering = {
   unrecorded: [],
   isFix: false,
   isRetryPaid: false,
-  endedInTool: undefined,
-  endedInAgent: undefined,
   repetitions: undefined,
   retries: undefined,
   decided: undefined,
@@ -112,13 +102,6 @@ export const useMarks = (record: Has): boolean => {
   const { isFix, isRetryPaid } = record.recovering
   if (isFix || isRetryPaid) record.recovering = { ...record.recovering, isFix: false, isRetryPaid: false }
   return isRetryPaid
-}
-
-/** Notes how a level has ended. */
-export const noteLevelEnd = (record: Has, level: LevelEnd, exit: Exit.Exit<unknown, unknown>): void => {
-  record.recovering = level === "endedInTool"
-    ? { ...record.recovering, endedInTool: exit }
-    : { ...record.recovering, endedInAgent: exit }
 }
 
 /** Notes a failure that is followed by another attempt. */
