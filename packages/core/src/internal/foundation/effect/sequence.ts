@@ -7,7 +7,7 @@ export const behind = <A, E, R, E2, R2>(
   first: Effect.Effect<void, E2, R2>,
   next: () => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | E2, R | R2> =>
-  Effect.matchCauseEffectEager(first, {
+  first === Effect.void ? next() : Effect.matchCauseEffect(first, {
     onFailure: (cause) => Effect.andThen(next(), Effect.failCause(cause)),
     onSuccess: next
   })
