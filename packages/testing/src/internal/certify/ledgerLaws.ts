@@ -28,6 +28,7 @@ const takesAfterLease: Law = (store, id) =>
     yield* same("take after the lease", yield* store.take(first, b, over), true)
     const second = yield* entryOf(store, id)
     yield* same("the taken entry", [second.claim, second.callId, second.startedAt], ["b", "call of a", first.startedAt])
+    yield* same("take from its former claim", yield* store.take(first, c, hour), false)
     yield* same("take of the taken entry", yield* store.take({ ...first, claim: "b" }, c, hour), true)
     const third = yield* entryOf(store, id)
     yield* same("its lease", third.leasedUntil >= first.startedAt + Duration.toMillis(hour), true)
@@ -172,6 +173,13 @@ const expires: Law = (store, id) =>
     yield* same("the new entry", [claim, outcome], ["b", undefined])
     yield* same("an entry without an outcome", (yield* entryOf(store, open.id)).claim, "a")
     yield* same("a result that lasts", (yield* entryOf(store, long.id)).outcome, paid)
+    // The ledger forgets a compensated write by a second outcome.
+    const other: IdempotencyLedger.Outcome = { _tag: "Result", value: "other" }
+    yield* same("a second outcome", yield* store.complete(long, other, hour), "recorded")
+    yield* same("the outcome of the entry", (yield* entryOf(store, long.id)).outcome, other)
+    yield* store.complete(long, other, over)
+    yield* Effect.sleep("5 millis")
+    yield* same("begin after the end of the second", yield* store.begin({ ...long, claim: "b" }, hour), undefined)
   })
 
 /** The laws of each store, by name. */

@@ -1,5 +1,5 @@
 /** Laws of the optional operations of ledger stores, and of answers that are lost. A store without an operation keeps its law. */
-import { Effect } from "effect"
+import { Duration, Effect } from "effect"
 import { same } from "./broken.ts"
 import { entryOf, hour, intent, intents, type Law, over, paid } from "./ledgerEntries.ts"
 
@@ -13,8 +13,17 @@ const reopens: Law = (store, id) =>
     yield* reopen(b, hour)
     yield* same("the outcome after another's reopen", (yield* entryOf(store, id)).outcome, paid)
     yield* reopen(a, hour)
-    const { claim, outcome } = yield* entryOf(store, id)
-    yield* same("the reopened entry", [claim, outcome], ["a", undefined])
+    const reopened = yield* entryOf(store, id)
+    yield* same("the reopened entry", [reopened.claim, reopened.outcome], ["a", undefined])
+    yield* same("take within its lease", yield* store.take(reopened, b, hour), false)
+    const short = { ...a, id: `${id}1` }
+    yield* store.begin(short, hour)
+    yield* store.complete(short, paid, Duration.millis(20))
+    yield* reopen(short, over)
+    yield* Effect.sleep("30 millis")
+    const left = yield* entryOf(store, short.id)
+    yield* same("a reopened entry behind its time to live", [left.claim, left.outcome], ["a", undefined])
+    yield* same("take after its lease", yield* store.take(left, { ...b, id: short.id }, hour), true)
   })
 
 const renewsMany: Law = (store, id) =>
@@ -23,16 +32,22 @@ const renewsMany: Law = (store, id) =>
     if (renewAll === undefined || find === undefined) return
     const one = (claim: string, index: number) => intent(`${id}${index}`, claim)
     const [own, taken, done, none] = [one("own", 1), one("taken", 2), one("done", 3), one("none", 4)]
-    const ids = [own, taken, done, none].map((each) => each.id)
+    const expired = one("expired", 5)
+    const ids = [own, taken, done, none, expired].map((each) => each.id)
     for (const each of [own, { ...taken, claim: "other" }, done]) yield* store.begin(each, over)
     yield* store.complete(done, paid, hour)
+    yield* store.begin(expired, hour)
+    yield* store.complete(expired, paid, over)
+    yield* Effect.sleep("5 millis")
     const before = yield* find(ids)
     yield* same("found entries", [...before.keys()].toSorted(), [own.id, taken.id, done.id].toSorted())
     yield* same("a found outcome", before.get(done.id)?.entry.outcome, paid)
-    yield* same("renewed claims", [...yield* renewAll([own, taken, done, none], hour)], ["own"])
+    const renewed = yield* renewAll([{ ...own, callId: "second" }, taken, done, none], hour)
+    yield* same("renewed claims", [...renewed], ["own"])
     const after = yield* find(ids)
     const lease = (found: typeof after) => found.get(own.id)?.entry.leasedUntil ?? 0
     yield* same("the longer lease", lease(after) > lease(before), true)
+    yield* same("the call of a renewed entry", after.get(own.id)?.entry.callId, own.callId)
     for (const { id } of [taken, done]) yield* same("others", after.get(id)?.entry, before.get(id)?.entry)
   })
 
