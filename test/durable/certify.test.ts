@@ -74,6 +74,35 @@ const broken: Readonly<
         leases: (wanted.leases ?? []).map(({ runId }) => ({ runId, isCancelled: false, isRead: false, hasPlace: true }))
       }))
   })],
+  "forgets the names of signals": ["first_signal_stays", (store) => ({
+    signal: (runId, _, value) => store.signal(runId, "s", value),
+    signalled: (runId) => store.signalled(runId, "s")
+  })],
+  "limits no queue": ["queues_limit_runs", (store) => ({
+    take: (wanted) => store.take({ ...wanted, agents: wanted.agents?.map(({ queue: _, ...one }) => one) })
+  })],
+  "takes runs before their delay is over": ["takes_are_narrowed", (store) => ({
+    insert: (run) => store.insert({ ...run, delayMillis: undefined })
+  })],
+  "takes more than cancelled runs": ["takes_are_narrowed", (store) => ({
+    take: (wanted) => store.take({ ...wanted, onlyCancelled: undefined })
+  })],
+  "keeps the version of continued runs": ["versions_are_adopted", (store) => ({
+    take: (wanted) => store.take({ ...wanted, agents: wanted.agents?.map(({ adopted: _, ...one }) => one) })
+  })],
+  "reminds again at once": ["waiting_runs_are_due", (store) => ({
+    take: (wanted) => store.take(wanted.due === undefined ? wanted : { ...wanted, leaseMillis: 0 })
+  })],
+  "reports no readers": ["readers_are_announced", (store) => ({
+    events: (runId, from) => store.events(runId, from)
+  })],
+  "forgets owners": ["runs_are_read_back", (store) => ({
+    insert: (run) => store.insert({ ...run, owner: undefined })
+  })],
+  "filters no owners": ["lists_are_filtered", (store) => ({
+    list: (query) => store.list({ ...query, owner: undefined })
+  })],
+  "deletes runs that have just ended": ["purges_keep_recent_runs", (store) => ({ purge: () => store.purge(-1) })],
   "gives runs to other versions": ["others_leave_a_run_alone", (store) => ({
     take: (wanted) => store.take({ ...wanted, agents: wanted.agents?.map((one) => ({ ...one, versions: ["1", "2"] })) })
   })]

@@ -9,8 +9,10 @@ import { type Differs, NotCertified } from "./internal/certify/broken.ts"
 import * as Executions from "./internal/certify/executions.ts"
 import { HostOperations } from "./internal/certify/hostOperations.ts"
 import { ledgerLaws } from "./internal/certify/ledgerLaws.ts"
+import { listLaws } from "./internal/certify/listLaws.ts"
 import { logLaws } from "./internal/certify/logLaws.ts"
 import { optionalLaws, remoteLaws } from "./internal/certify/optionalLedgerLaws.ts"
+import { takeLaws } from "./internal/certify/takeLaws.ts"
 
 export { NotCertified } from "./internal/certify/broken.ts"
 
@@ -116,7 +118,7 @@ const certify = <E, R>(
   }).pipe(Effect.provide(layer))
 
 /**
- * Checks a host: the ownership of runs. Random operations are compared with a reference model. Runs are also executed
+ * Checks a host: the ownership of runs, queues, versions, reminders and lists. Random operations are compared with a reference model. Runs are also executed
  * in these situations: their owner changes at each of its operations while both processes live; the host fails; without
  * wake-ups; among processes of other versions; with cancellations. The store may contain other runs, which do not
  * change. It takes some 6 seconds over SQLite.
@@ -157,6 +159,9 @@ export const host = <E, R>(
       }
       yield* tryLaw(trying, "lost_wake_ups_are_found", Executions.wakeUpsAreLost(store, trying.name()))
       yield* tryLaw(trying, "others_leave_a_run_alone", Executions.mixedFleet(store, trying.name()))
+      for (const [name, law] of Object.entries({ ...takeLaws, ...listLaws })) {
+        yield* tryLaw(trying, name, law(store, trying.name()))
+      }
       for (const isDeaf of [false, true]) {
         yield* tryLaw(trying, "cancelled_runs_end", Executions.cancelsAreHeard(store, trying.name(), isDeaf))
       }

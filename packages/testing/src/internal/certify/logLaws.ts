@@ -82,6 +82,7 @@ const keepsSignals: Law = (store, runId) =>
     yield* same("the first signal", yield* store.signal(runId, "s", values[1]!), true)
     yield* same("the second signal", yield* store.signal(runId, "s", "other"), false)
     yield* same("the signal", yield* store.signalled(runId, "s"), { value: values[1] })
+    yield* same("a signal of another name", (yield* store.signalled(runId, "S")) ?? "none", "none")
   })
 
 const keepsMessages: Law = (store, runId) =>
