@@ -86,7 +86,10 @@ export const runAll = (
 ): Effect.Effect<unknown, unknown, unknown> =>
   Effect.onExitPrimitive(
     restore(inLanes(round, round.raws, round.calls.concurrency)),
-    (exit) => commit(round, Exit.isFailure(exit))
+    (exit) => {
+      const last = commit(round, Exit.isFailure(exit))
+      return last === Effect.void ? undefined : last
+    }
   )
 
 /**

@@ -173,12 +173,13 @@ export class ClusterHost {
   }
 
   /**
-   * Takes the runs that messages have named; and all, once in a while. The limits of a queue count over all processes, so of its agent any run is taken
+   * Takes the runs that messages have named, unless the caller names some; and all, once in a while. The limits of a queue count over all processes, so of its agent any run is taken
    * that is permitted: a place that is free here is not kept for a run that was named to another process.
    */
   private take(wanted: Take): ReturnType<Host["take"]> {
     return Effect.suspend(() => {
       const now = this.clock.currentTimeMillisUnsafe()
+      if (wanted.only !== undefined) return this.base.take(wanted)
       const { agents, due, limit = 0, onlyCancelled } = wanted
       const free = agents?.filter(({ queue }) => queue === undefined)
       const limited = agents?.filter(({ queue }) => queue !== undefined) ?? []
