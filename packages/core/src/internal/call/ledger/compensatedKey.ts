@@ -3,44 +3,39 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Schedule from "effect/Schedule"
 import { IdempotencyLedger } from "../../idempotency/ledgerService.ts"
+import type { LedgerError } from "../../idempotency/ledgerStore.ts"
 import type { CompensableWrite } from "../../run/writes/completedWrites.ts"
+
+/** A ledger that is away for a moment. */
+const ledgerRetry = Schedule.max([Schedule.exponential("100 millis"), Schedule.recurs(4)])
 
 /**
  * Compensates a write under its key. From the start of `compensate` the ledger no longer answers with the write's
  * result: calls with the key wait. After a success the key is free. After a failure the outcome of the key is unknown,
- * because the write may be compensated.
+ * because the write may be compensated. Fails before `compensate` if the ledger still answers with the result: a later call would read that
+ * a write is done which is compensated.
  */
 export const underKeyOf = <E, R>(
   { callId, intent, tool }: CompensableWrite,
   during: Duration.Duration,
   compensate: Effect.Effect<unknown, E, R>
-): Effect.Effect<void, E, R> =>
+): Effect.Effect<void, E | LedgerError, R> =>
   Effect.contextWith((context: Context.Context<never>) => {
     const ledger = Context.getOrUndefined(context, IdempotencyLedger)
     if (intent === undefined || ledger === undefined) return Effect.asVoid(compensate)
-    const quietly = <A>(effect: Effect.Effect<A, unknown>, what: string): Effect.Effect<A | undefined> =>
-      Effect.catchCause(effect, (cause) =>
-        Effect.as(Effect.annotateLogs(Effect.logWarning(what, cause), { call_id: callId, tool }), undefined))
+    const freed = Effect.catchCause(ledger.forget(intent), (cause) =>
+      Effect.annotateLogs(
+        Effect.logWarning("A write is compensated, and the outcome of its idempotency key stays unknown", cause),
+        { call_id: callId, tool }
+      ))
     const reopened = ledger.reopen === undefined
       ? Effect.undefined
-      : quietly(
-        ledger.reopen(intent, during),
-        "The idempotency ledger answers with a write that is being compensated"
-      )
+      : Effect.retry(ledger.reopen(intent, during), ledgerRetry)
     return Effect.acquireUseRelease(
       reopened,
-      () =>
-        compensate,
-      (close, exit) =>
-        Effect.andThen(
-          Exit.isSuccess(exit)
-            ? quietly(
-              ledger.forget(intent),
-              "A write is compensated, and the idempotency ledger still answers that it is done"
-            )
-            : Effect.void,
-          close ?? Effect.void
-        )
+      () => compensate,
+      (close, exit) => Effect.andThen(Exit.isSuccess(exit) ? freed : Effect.void, close ?? Effect.void)
     ).pipe(Effect.asVoid)
   })
