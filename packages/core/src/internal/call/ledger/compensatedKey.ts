@@ -25,17 +25,22 @@ export const underKeyOf = <E, R>(
   Effect.contextWith((context: Context.Context<never>) => {
     const ledger = Context.getOrUndefined(context, IdempotencyLedger)
     if (intent === undefined || ledger === undefined) return Effect.asVoid(compensate)
+    const answers = ledger.reopen === undefined
+      ? "the idempotency ledger still answers that it is done"
+      : "the outcome of its idempotency key stays unknown"
     const freed = Effect.catchCause(ledger.forget(intent), (cause) =>
-      Effect.annotateLogs(
-        Effect.logWarning("A write is compensated, and the outcome of its idempotency key stays unknown", cause),
-        { call_id: callId, tool }
-      ))
+      Effect.annotateLogs(Effect.logWarning(`A write is compensated, and ${answers}`, cause), {
+        call_id: callId,
+        tool
+      }))
     const reopened = ledger.reopen === undefined
       ? Effect.undefined
       : Effect.retry(ledger.reopen(intent, during), ledgerRetry)
     return Effect.acquireUseRelease(
       reopened,
-      () => compensate,
-      (close, exit) => Effect.andThen(Exit.isSuccess(exit) ? freed : Effect.void, close ?? Effect.void)
+      () =>
+        compensate,
+      (close, exit) =>
+        Effect.andThen(Exit.isSuccess(exit) ? freed : Effect.void, close ?? Effect.void)
     ).pipe(Effect.asVoid)
   })
