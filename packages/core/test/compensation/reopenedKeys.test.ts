@@ -10,7 +10,7 @@ const { memoryStore } = await import(
 
 type Operation = "reopen" | "complete"
 
-/** A store whose operation fails so many times once a compensation has begun. */
+/** A store whose operation fails so many times once a compensation starts. */
 const failing = (operation: Operation, times: number): IdempotencyLedger.Store => {
   const store = memoryStore()
   let left = times
@@ -54,31 +54,35 @@ const twoRuns = (store: IdempotencyLedger.Store) =>
         Effect.provide(clerk.run("go"), ScriptedModel.layer([call, ScriptedModel.failure("InvalidRequestError")]))
       )
       yield* Effect.sleep("1 hour")
-      let told = ""
+      let answer = ""
       const later = ({ prompt }: ScriptedModel.Request) => {
         if (prompt.content.at(-1)!.role !== "tool") return call
-        told = JSON.stringify(prompt.content.at(-1)!.content)
+        answer = JSON.stringify(prompt.content.at(-1)!.content)
         return ScriptedModel.text("Done.")
       }
       yield* Effect.exit(Effect.provide(clerk.run("go"), ScriptedModel.layer(later)))
-      return { world, left, told: /outcome_unknown/.test(told) ? "unknown" : /"paid"/.test(told) ? "paid" : told }
+      return {
+        world,
+        left,
+        answer: /outcome_unknown/.test(answer) ? "unknown" : /"paid"/.test(answer) ? "paid" : answer
+      }
     }).pipe(Effect.provide(IdempotencyLedger.layer(store)))
   )
 
 interface Outcome {
   readonly world: ReadonlyArray<string>
   readonly left: ReadonlyArray<string>
-  readonly told: string
+  readonly answer: string
 }
 
 const cases: ReadonlyArray<readonly [about: string, operation: Operation, times: number, expected: Outcome]> = [
-  ["the ledger answers", "reopen", 0, { world: ["paid", "refunded", "paid"], left: [], told: "paid" }],
-  ["it is away for a moment", "reopen", 3, { world: ["paid", "refunded", "paid"], left: [], told: "paid" }],
-  ["it stays away", "reopen", Infinity, { world: ["paid"], left: ["failed"], told: "paid" }],
+  ["the ledger answers", "reopen", 0, { world: ["paid", "refunded", "paid"], left: [], answer: "paid" }],
+  ["it is away for a moment", "reopen", 3, { world: ["paid", "refunded", "paid"], left: [], answer: "paid" }],
+  ["it stays away", "reopen", Infinity, { world: ["paid"], left: ["failed"], answer: "paid" }],
   ["it is away behind the compensation", "complete", Infinity, {
     world: ["paid", "refunded"],
     left: [],
-    told: "unknown"
+    answer: "unknown"
   }]
 ] as const
 

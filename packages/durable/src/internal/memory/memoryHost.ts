@@ -99,10 +99,13 @@ const queued: WakeUp = { _tag: "Queued" }
 /** Makes a host over rows. */
 export const memoryHost = (rows: MemoryRows, wakeUps: WakeUps): Host => {
   const statusOf = (runId: string): StoredRun["status"] | undefined => rows.all.get(runId)?.run.status
-  /** Notifies that a run has changed, and that it may be taken if it is queued now. */
-  const changed = (runId: string): void => {
+  /** Notifies that a run has changed, and that it may be taken if it is queued now. `isReleased`: its owner has given it back. */
+  const changed = (runId: string, isReleased = false): void => {
     wakeUps.emit({ _tag: "Changed", runId })
-    if (statusOf(runId) === "queued") wakeUps.emit(queued)
+    const run = rows.all.get(runId)?.run
+    if (run?.status !== "queued") return
+    const { agent, version } = run
+    wakeUps.emit(isReleased ? { ...queued, released: { runId, agent, version } } : queued)
   }
   return {
     insert: (started) =>
@@ -140,11 +143,7 @@ export const memoryHost = (rows: MemoryRows, wakeUps: WakeUps): Host => {
       at((now) => {
         const isLeft = leave(rows, hold, leaving, now)
         if (isLeft && leaving.status === "lent") wakeUps.emit(queued)
-        else if (isLeft && leaving.status === "queued") {
-          const { agent, runId, version } = rows.all.get(hold.runId)!.run
-          wakeUps.emit({ _tag: "Changed", runId })
-          wakeUps.emit({ ...queued, released: { agent, runId, version } })
-        } else if (isLeft && leaving.status !== "asked") changed(hold.runId)
+        else if (isLeft && leaving.status !== "asked") changed(hold.runId, leaving.status === "queued")
         return isLeft
       }),
     decide: (runId, segment, decisions) =>

@@ -5,12 +5,12 @@ import type { RunRow, StepRow } from "../sqlRows.ts"
 import type { sqlSteps } from "../sqlSteps.ts"
 import { mostAtOnce } from "../sqlStepWrites.ts"
 import type { sqlMessages } from "../sqlMessages.ts"
-import type { Lease, Leaving, RunStoreError, Settlement, WakeUp } from "../../store/store.ts"
+import type { Lease, Leaving, RunStoreError, Settlement, StoredRun } from "../../store/store.ts"
 import { settlingOf } from "../../store/settleTransitions.ts"
 import type { sqlCancel } from "./sqlCancel.ts"
 
 /** Result of leaving a run: the run itself if its owner has given it back. */
-export type Left = "lost" | "left" | "queued" | Required<Extract<WakeUp, Record<"_tag", "Queued">>>["released"]
+type Left = "lost" | "left" | "queued" | Pick<StoredRun, "runId" | "agent" | "version">
 
 /** Makes the operation. */
 export const sqlSettle = (
@@ -88,14 +88,11 @@ export const sqlSettle = (
     const change = sql`UPDATE ${runs} SET ${states.to(name)}${and} WHERE ${fenced(name, hold)} RETURNING agent, version`
     return Effect.map(
       failing("settle", rows<Pick<RunRow, "agent" | "version">>(change)),
-      ([changed]) =>
-        changed === undefined
-          ? "lost"
-          : leaving.status === "asked"
-          ? "left"
-          : leaving.status === "lent"
-          ? "queued"
-          : { runId: hold.runId, agent: changed.agent, version: changed.version }
+      ([changed]): Left => {
+        if (changed === undefined) return "lost"
+        if (leaving.status === "asked") return "left"
+        return leaving.status === "lent" ? "queued" : { runId: hold.runId, ...changed }
+      }
     )
   }
 }
