@@ -20,17 +20,17 @@ const forContributors = new Set([
 const guidesOf: Readonly<Record<string, ReadonlyArray<string>>> = {
   "ai-sdk": ["real-models"],
   create: ["quickstart", "template"],
-  durable: ["deploy", "durable", "durable-hosts", "sizing"],
+  durable: ["deploy", "durable", "durable-hosts", "new-versions", "sizing"],
   "json-repair": ["presets"],
   langchain: ["adapters", "coming-from-langchain"],
   mastra: ["adapters", "coming-from-mastra"],
   mcp: ["mcp"],
   "openai-agents": ["adapters", "coming-from-openai-agents"],
   "openai-compatible": ["real-models", "wire-faults"],
-  server: ["client-tools", "deploy", "server"],
+  server: ["client-tools", "deploy", "server", "server-fields"],
   sql: ["sizing"],
   studio: ["studio"],
-  testing: ["evaluation", "faults", "testing"]
+  testing: ["evaluation", "faults", "replay", "testing"]
 }
 
 /** Names of all guides for users, sorted. */

@@ -29,10 +29,10 @@ export const publish = (results: Results): void => {
   writeFileSync(new URL("performance.md", docs), page(results))
 }
 
-/** Writes the section on costs of the page on durable runs. */
+/** Writes the section on costs of the page on sizing. */
 export const publishDurable = (results: DurableResults): void => {
   writeFileSync(new URL("durable-results.json", docs), `${JSON.stringify(results, null, 2)}\n`)
-  const file = new URL("durable.md", docs)
+  const file = new URL("sizing.md", docs)
   writeFileSync(file, withSection(readFileSync(file, "utf8"), results))
 }
 

@@ -127,7 +127,7 @@ describe("the section on costs of durable runs", () => {
   })
 
   it("replaces the text between its marks only", () => {
-    const text = readFileSync(new URL("durable.md", docs), "utf8")
+    const text = readFileSync(new URL("sizing.md", docs), "utf8")
     const [before, after] = [text.indexOf("<!-- made by"), text.indexOf("<!-- end of")]
     const changed = withSection(text, measured(3_290))
     assert.isTrue(changed.startsWith(text.slice(0, before)) && changed.endsWith(text.slice(after)))

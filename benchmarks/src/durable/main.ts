@@ -6,7 +6,7 @@
  *
  * A step is an answer of the model or a call of a tool. Both take no time here, so that only the recording remains.
  * Each contestant has a process and a database of its own, and the best of its rounds is reported. `--publish` writes
- * the section of `docs/durable.md`.
+ * the section of `docs/sizing.md`.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Redacted } from "effect"

@@ -1,4 +1,4 @@
-/** The section on costs of `docs/durable.md`, made of the results of a run. Its claims follow the results. */
+/** The section on costs of `docs/sizing.md`, made of the results of a run. Its claims follow the results. */
 import { table } from "../table.ts"
 import { bestOf, type DurableResults, type Line, type Measured, stepOf } from "./Measured.ts"
 

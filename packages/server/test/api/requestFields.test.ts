@@ -10,7 +10,7 @@ import { serve } from "../support/kit.ts"
 
 type Fields = RequestFields.Fields
 
-const guide = readFileSync(new URL("../../../../docs/server.md", import.meta.url), "utf8")
+const guide = readFileSync(new URL("../../../../docs/server-fields.md", import.meta.url), "utf8")
 
 /** The fields of a table by their paths, such as `messages[].name`. */
 const pathsOf = (table: Fields, path = ""): ReadonlyArray<readonly [path: string, use: string]> =>
