@@ -20,7 +20,7 @@ const forContributors = new Set([
 const guidesOf: Readonly<Record<string, ReadonlyArray<string>>> = {
   "ai-sdk": ["real-models"],
   create: ["quickstart", "template"],
-  durable: ["deploy", "durable", "durable-hosts", "new-versions", "sizing"],
+  durable: ["deploy", "durable", "durable-hosts", "hosts-measured", "new-versions", "sizing"],
   "json-repair": ["presets"],
   langchain: ["adapters", "coming-from-langchain"],
   mastra: ["adapters", "coming-from-mastra"],

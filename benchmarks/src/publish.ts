@@ -38,10 +38,10 @@ export const publishDurable = (results: DurableResults): void => {
 
 const [from, to] = ["<!-- made by bench:durable --hosts, do not edit -->", "<!-- end of generated part -->"] as const
 
-/** Writes the section on hosts of the page that compares them. */
+/** Writes the section on hosts of the page that measures them. */
 export const publishHosts = (results: HostResults): void => {
   writeFileSync(new URL("durable-hosts-results.json", docs), `${JSON.stringify(results, null, 2)}\n`)
-  const file = new URL("durable-hosts.md", docs)
+  const file = new URL("hosts-measured.md", docs)
   const page = readFileSync(file, "utf8")
   const [start, end] = [page.indexOf(from), page.indexOf(to)]
   if (start < 0 || end < start) throw new Error("The page has no place for the section")

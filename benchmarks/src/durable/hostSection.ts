@@ -1,4 +1,4 @@
-/** The section on hosts of `docs/durable-hosts.md`, made of the results of a run. */
+/** The section on hosts of `docs/hosts-measured.md`, made of the results of a run. */
 import type { Origin } from "../Results.ts"
 import { median } from "../stats.ts"
 import { table } from "../table.ts"

@@ -1,11 +1,11 @@
 /**
- * Runs the whole MCP conformance suite, both ways, and compares the outcome with the table in docs/mcp.md. `--write` writes it.
+ * Runs the whole MCP conformance suite, both ways, and compares the outcome with the table in packages/mcp/CONFORMANCE.md. `--write` writes it.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { againstClient, againstServer, type Outcome, scenarios } from "./suite.ts"
 
-const docs = fileURLToPath(new URL("../../../../docs/mcp.md", import.meta.url))
+const page = fileURLToPath(new URL("../../CONFORMANCE.md", import.meta.url))
 const [begin, end] = ["<!-- conformance -->", "<!-- /conformance -->"]
 
 /** Why a scenario fails, by the beginning of its name. */
@@ -45,12 +45,12 @@ const table = [
 // The formatter pads cells.
 const plain = (text: string) => text.replace(/ {2,}/g, " ").replace(/-{3,}/g, "---").trim()
 
-const text = readFileSync(docs, "utf8")
+const text = readFileSync(page, "utf8")
 const [before = "", rest = ""] = text.split(begin)
 const [recorded = "", after = ""] = rest.split(end)
 process.stdout.write(`${table}\n`)
-if (process.argv.includes("--write")) writeFileSync(docs, `${before}${begin}\n\n${table}\n\n${end}${after}`)
+if (process.argv.includes("--write")) writeFileSync(page, `${before}${begin}\n\n${table}\n\n${end}${after}`)
 else if (plain(recorded) !== plain(table)) {
-  process.stderr.write("docs/mcp.md has another table: run with --write\n")
+  process.stderr.write("packages/mcp/CONFORMANCE.md has another table: run with --write\n")
   process.exitCode = 1
 }
