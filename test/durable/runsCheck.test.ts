@@ -48,10 +48,10 @@ describe("recourse-runs check", { timeout: 120_000 }, () => {
   it("prints the tools of each run as JSON", () => {
     const { status, stdout } = check("pay", module, "--json")
     assert.strictEqual(status, 1)
-    const { kept, runs } = JSON.parse(stdout)
-    assert.strictEqual(kept, 4)
+    const { resumable, runs } = JSON.parse(stdout)
+    assert.strictEqual(resumable, 4)
     const run = runs.find(({ runId }: { readonly runId: string }) => runId === "clerk 1")
-    assert.strictEqual(run.isKept, false)
+    assert.strictEqual(run.canResume, false)
     assert.deepStrictEqual(
       run.explanation.parts.map((
         { differs, name, role, state }: Record<string, unknown>

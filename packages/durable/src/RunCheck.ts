@@ -27,7 +27,7 @@ export const CheckedRun = Schema.Struct({
   agent: Schema.String,
   version: Schema.String,
   /** True if this program can resume the run. */
-  isKept: Schema.Boolean,
+  canResume: Schema.Boolean,
   /** Why it cannot. */
   reason: Schema.optionalKey(Schema.String),
   /** Differences of the agent's tools; absent if the program has no agent for the run. */
@@ -50,7 +50,7 @@ export interface CheckedRun extends Schema.Schema.Type<typeof CheckedRun> {}
  */
 export const Report = Schema.Struct({
   /** Number of runs that this program can resume. */
-  kept: Schema.Int,
+  resumable: Schema.Int,
   runs: Schema.Array(CheckedRun)
 })
 
@@ -65,7 +65,7 @@ export interface Report extends Schema.Schema.Type<typeof Report> {}
 const checkRun = (versions: Versions, run: StoredRun): Effect.Effect<CheckedRun> => {
   const { agent, runId, version } = run
   const lost = (reason: string): Effect.Effect<CheckedRun> =>
-    Effect.succeed({ runId, agent, version, isKept: false, reason })
+    Effect.succeed({ runId, agent, version, canResume: false, reason })
   const taken = versions.takes(run)
   if (taken === undefined) {
     return lost(`the program has no agent "${agent}" that continues runs of version "${version}"`)
@@ -81,7 +81,7 @@ const checkRun = (versions: Versions, run: StoredRun): Effect.Effect<CheckedRun>
       runId,
       agent,
       version,
-      isKept: explanation.canResume,
+      canResume: explanation.canResume,
       ...(explanation.refused === undefined ? undefined : { reason: explanation.refused.message }),
       explanation
     })
@@ -115,7 +115,7 @@ export const check = (
       behind = found.at(-1)
       if (found.length < page) break
     }
-    return { kept: runs.filter(({ isKept }) => isKept).length, runs }
+    return { resumable: runs.filter(({ canResume }) => canResume).length, runs }
   })
 
 /**

@@ -1,7 +1,7 @@
 /**
  * The command `recourse-runs check ./runs.ts`: says which waiting runs the agents of a program can resume, before it is deployed.
  *
- * It exits with 0 if all are kept, with 1 if one is lost, and with 2 if the runs cannot be checked.
+ * It exits with 0 if all can be resumed, with 1 if one cannot, and with 2 if the runs cannot be checked.
  */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
@@ -57,9 +57,9 @@ const load = (file: string): Effect.Effect<RunCheck, CannotCheck, Path.Path> =>
     }))
   })
 
-const textOf = ({ kept, runs }: Report): string => {
-  const lost = runs.filter(({ isKept }) => !isKept)
-  const head = `keeps ${kept} of ${runs.length}`
+const textOf = ({ resumable, runs }: Report): string => {
+  const lost = runs.filter(({ canResume }) => !canResume)
+  const head = `keeps ${resumable} of ${runs.length}`
   return lost.length === 0 ? head : [
     `${head}; ${lost.length === 1 ? "this one is" : `these ${lost.length} are`} lost:`,
     ...lost.map(({ agent, reason, runId }) => `  ${runId} (${agent}): ${reason}`)
@@ -91,7 +91,7 @@ const checkCommand = Command.make("check", config, ({ json, module }) =>
       )
     }))
     yield* Console.log(json ? JSON.stringify(report) : textOf(report))
-    const lost = report.runs.length - report.kept
+    const lost = report.runs.length - report.resumable
     if (lost > 0) return yield* new RunsLost({ lost })
   })).pipe(Command.withDescription("Says which waiting runs the agents of a module can resume"))
 

@@ -64,8 +64,8 @@ const deployments = [
 ] as const
 
 describe.each(Object.keys(stores) as ReadonlyArray<keyof typeof stores>)("a run that waits on %s", (kind) => {
-  for (const [what, change, isKept] of deployments) {
-    it.effect(`is ${isKept ? "resumed" : "refused"} if a deployment changes ${what}`, () =>
+  for (const [what, change, canResume] of deployments) {
+    it.effect(`is ${canResume ? "resumed" : "refused"} if a deployment changes ${what}`, () =>
       Drive.drive(
         Effect.gen(function*() {
           const log: Log = []
@@ -91,8 +91,8 @@ describe.each(Object.keys(stores) as ReadonlyArray<keyof typeof stores>)("a run 
           assert.deepStrictEqual(log, ["write"])
 
           const after = deskOf(log, change)
-          const { kept, runs } = yield* RunCheck.check([after])
-          assert.strictEqual(kept, isKept ? 1 : 0)
+          const { resumable, runs } = yield* RunCheck.check([after])
+          assert.strictEqual(resumable, canResume ? 1 : 0)
           assert.strictEqual(runs.length, 1)
 
           const exit = yield* within(
@@ -103,9 +103,9 @@ describe.each(Object.keys(stores) as ReadonlyArray<keyof typeof stores>)("a run 
               return yield* Effect.exit(after.await("run"))
             }) as Effect.Effect<Exit.Exit<unknown, unknown>>
           )
-          assert.strictEqual(Exit.isSuccess(exit), isKept)
-          assert.sameMembers(log, isKept ? ["write", "pay", "refund"] : ["write"])
-          if (!isKept) assert.include(JSON.stringify(exit), "SnapshotRefused")
+          assert.strictEqual(Exit.isSuccess(exit), canResume)
+          assert.sameMembers(log, canResume ? ["write", "pay", "refund"] : ["write"])
+          if (!canResume) assert.include(JSON.stringify(exit), "SnapshotRefused")
         }).pipe(Effect.provide(stores[kind]))
       ) as Effect.Effect<void>)
   }
