@@ -7,6 +7,7 @@ import { spawnSync } from "node:child_process"
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fencesOf } from "../test/packed/support/page.ts"
+import { referencesFrom } from "../test/support/declarations.ts"
 import { tutorialPages } from "../test/support/tutorialPages.ts"
 import { root } from "./guides.ts"
 
@@ -89,9 +90,9 @@ const compile = (all: ReadonlyArray<Program>): string => {
     mkdirSync(join(folder, `p${index}`), { recursive: true })
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, `p${index}`, name), text)
   }
-  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(configuration))
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ ...configuration, references: referencesFrom(folder) }))
   const tsc = join(root, "node_modules/typescript/bin/tsc")
-  const { stdout } = spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], {
+  const { stdout } = spawnSync(process.execPath, [tsc, "-b", folder, "--pretty", "false"], {
     cwd: folder,
     encoding: "utf8",
     maxBuffer: 1 << 28

@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process"
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
+import { referencesFrom } from "../support/declarations.ts"
 
 const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc")
 
@@ -39,11 +40,15 @@ export const messages = (
   mkdirSync(folder, { recursive: true })
   writeFileSync(
     join(folder, "tsconfig.json"),
-    JSON.stringify({ ...configuration, compilerOptions: { ...configuration.compilerOptions, types } })
+    JSON.stringify({
+      ...configuration,
+      compilerOptions: { ...configuration.compilerOptions, types },
+      references: referencesFrom(folder)
+    })
   )
   if (manifest !== undefined) writeFileSync(join(folder, "package.json"), JSON.stringify(manifest))
   programs.forEach((source, index) => writeFileSync(join(folder, `p${index}.ts`), source))
-  const { stderr, stdout } = spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], {
+  const { stderr, stdout } = spawnSync(process.execPath, [tsc, "-b", folder, "--pretty", "false"], {
     cwd: folder,
     encoding: "utf8",
     maxBuffer: 1 << 28

@@ -12,8 +12,9 @@ import { Mcp } from "@recourse/mcp"
 import { Authentication, MemoryRuns, Server, ServerApi } from "@recourse/server"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { NextFaults, Project } from "@recourse/studio"
+import { MysqlClient } from "@recourse/sql"
 import * as Settings from "@recourse/openai-compatible/Settings"
-import { Cause, Cron, Data, Effect, Layer, Schedule, Schema, type StandardSchema, Stream } from "effect"
+import { Cause, Config, Cron, Data, Effect, Layer, Schedule, Schema, type StandardSchema, Stream } from "effect"
 import { Tool as AiTool, Toolkit, Prompt, AiError, LanguageModel } from "effect/ai"
 import { HttpClient, type HttpClientResponse } from "effect/http"
 class Down extends Data.TaggedError("Down") {}
@@ -139,6 +140,7 @@ export const typical: Readonly<Record<string, string>> = {
   "@recourse/server/MemoryRuns.layer": "MemoryRuns.layer({ agents: [chat] })",
   "@recourse/server/Server.explained": "Server.explained(some<Layer.Layer<never, Error>>())",
   "@recourse/server/ServerApi.api": "ServerApi.api.identifier",
+  "@recourse/sql/MysqlClient.layerConfig": "MysqlClient.layerConfig({ host: Config.String(\"HOST\") })",
   "@recourse/studio/NextFaults.runs": "NextFaults.runs(MemoryRuns.layer({ agents: [chat] }))",
   "@recourse/studio/Project.make": "Project.make({ agents: [asText] })",
   "@recourse/testing/Approver.run": "Approver.run(asNumber, 1)",
