@@ -5,7 +5,7 @@ const { canonicalJson, deepJson } = await import(new URL("canonicalJson.ts", fou
   readonly canonicalJson: (value: unknown) => string
   readonly deepJson: (value: unknown) => string
 }
-const { isLongerThan } = await import(new URL("textLength.ts", foundation).href) as {
+const { isLongerThan } = await import(new URL("jsonShape.ts", foundation).href) as {
   readonly isLongerThan: (value: unknown, limit: number) => boolean
 }
 

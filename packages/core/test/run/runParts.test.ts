@@ -11,19 +11,16 @@ const { countReplayed, usedBy, usedSince }: {
   readonly usedSince: (run: Run) => () => object
 } = await load("tally.ts")
 
-const { addExecuted, use }: {
+const { addExecuted, hideTool, use }: {
   readonly addExecuted: (run: Run, call: object) => void
+  readonly hideTool: (run: Run, tool: string, until: number) => void
   readonly use: (run: Run, kind: string, amount: number) => void
-} = await load("state/counts.ts")
-
-const { hideTool }: { readonly hideTool: (run: Run, tool: string, until: number) => void } = await load(
-  "state/reading.ts"
-)
+} = await load("state/runState.ts")
 
 const { outerCallsOf, idWithin }: {
   readonly outerCallsOf: (id: string) => { readonly parentCallId: string } | undefined
   readonly idWithin: (call: string, id: string) => string
-} = await load("../path/idsWithin.ts")
+} = await load("../path/path.ts")
 
 const { errorName, errorTag }: {
   readonly errorName: (cause: Cause.Cause<unknown>, redactor: object) => string

@@ -51,13 +51,19 @@ const { CompletedWrites, idAround }: {
   readonly idAround: (run: Run, id: string) => string
 } = await load("writes/completedWrites.ts")
 
-const { newWrites }: {
-  readonly newWrites: (
-    parent: { readonly writes: object } | undefined,
+interface Facts {
+  readonly writes: { readonly completed: CompletedWrites | undefined; readonly compensatesWhenRejected: boolean }
+}
+
+const { newFacts }: {
+  readonly newFacts: (
+    parent: Facts | undefined,
     log: undefined,
-    compensates: { readonly whenRejected: boolean } | undefined
-  ) => { readonly completed: CompletedWrites | undefined; readonly compensatesWhenRejected: boolean }
-} = await load("state/writes.ts")
+    compensates: { readonly whenRejected: boolean } | undefined,
+    taintedBy: ReadonlyArray<string>,
+    before: undefined
+  ) => Facts
+} = await load("state/runState.ts")
 
 const { NestedRuns }: { readonly NestedRuns: new(hasSteps: boolean, counts?: Counts) => NestedRuns } = await load(
   "nestedRuns.ts"
@@ -126,12 +132,12 @@ describe("completed writes", () => {
   })
 
   it("have one log from the outermost run that compensates", () => {
-    const outermost = { writes: newWrites(undefined, undefined, undefined) }
-    const around = { writes: newWrites(outermost, undefined, { whenRejected: true }) }
-    const within = newWrites(around, undefined, { whenRejected: false })
+    const outermost = newFacts(undefined, undefined, undefined, [], undefined)
+    const around = newFacts(outermost, undefined, { whenRejected: true }, [], undefined)
+    const within = newFacts(around, undefined, { whenRejected: false }, [], undefined)
     assert.isUndefined(outermost.writes.completed)
-    assert.strictEqual(within.completed, around.writes.completed)
-    assert.deepStrictEqual([within, outermost.writes].map((one) => one.compensatesWhenRejected), [true, false])
+    assert.strictEqual(within.writes.completed, around.writes.completed)
+    assert.deepStrictEqual([within, outermost].map(({ writes }) => writes.compensatesWhenRejected), [true, false])
   })
 })
 

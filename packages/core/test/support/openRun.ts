@@ -4,16 +4,17 @@ const load = async (name: string): Promise<never> => await import(new URL(name, 
 
 type State = Record<string, unknown>
 
-const { newCounts, sectionOf }: {
+const { newCounts, newFacts, sectionOf }: {
   readonly newCounts: (parent: object | undefined, before: undefined) => State
+  readonly newFacts: (
+    parent: undefined,
+    log: unknown,
+    compensates: unknown,
+    taintedBy: Array<string>,
+    before: undefined
+  ) => { readonly writes: State; readonly reading: State }
   readonly sectionOf: (run: object) => State
-} = await load("counts.ts")
-const { newWrites }: { readonly newWrites: (parent: undefined, log: unknown, done: unknown) => State } = await load(
-  "writes.ts"
-)
-const { newReading }: { readonly newReading: (taintedBy: Array<string>, before: undefined) => State } = await load(
-  "reading.ts"
-)
+} = await load("runState.ts")
 
 const starts = ["outerCall", "hasDrawnId", "isOver", "mayPause", "streaming", "tracing"]
 
@@ -25,8 +26,7 @@ export const openRun = <A extends object>(fields: A): A => {
   const run: State = {
     start: Object.fromEntries(starts.map((name) => [name, undefined])),
     counts: tally === undefined ? counts : sectionOf({ counts }),
-    writes: newWrites(undefined, undefined, undefined),
-    reading: newReading([], undefined)
+    ...newFacts(undefined, undefined, undefined, [], undefined)
   }
   for (const state of Object.values(run) as Array<State>) {
     for (const name of Object.keys(state)) {

@@ -8,7 +8,7 @@ import type { Call } from "../call/call.ts"
 import { noteForeignDefects } from "../call/execute/executorDefect.ts"
 import { contentHash } from "../foundation/json/contentHash.ts"
 import { afterAttempts, attemptOf } from "../path/entryKeys.ts"
-import { idWithin } from "../path/idsWithin.ts"
+import { idWithin } from "../path/path.ts"
 import { CurrentRun, type Run, type RunStart } from "../run/run.ts"
 
 /** A nested run before it has an address. */

@@ -15,16 +15,14 @@ import { audienceOf } from "../run/observe/listeners.ts"
 import { NestedRuns } from "../run/nestedRuns.ts"
 import { emit, type Run } from "../run/run.ts"
 import { restoreLedgerAnswers } from "../run/writes/ledgerAnswers.ts"
-import { idWithin } from "../path/idsWithin.ts"
+import { idWithin } from "../path/path.ts"
 import * as Path from "../path/path.ts"
 import { RunLog } from "../run/runLog.ts"
 import { tracingOf } from "../run/observe/span.ts"
 import { CurrentWriteLog, type WriteLog } from "../run/writes/writeLog.ts"
 import type { Limits, Mode } from "./runMode.ts"
 import { callAround, nestedId, outOfRun, placeWithin, scopeWithin } from "./nestedRun.ts"
-import { newCounts } from "../run/state/counts.ts"
-import { addTaint, newReading } from "../run/state/reading.ts"
-import { newWrites } from "../run/state/writes.ts"
+import { addTaint, newCounts, newFacts } from "../run/state/runState.ts"
 import { effectResult } from "../foundation/options/hookResult.ts"
 
 /** Caps that end something. */
@@ -175,12 +173,13 @@ export const newRun = <R>(
     audience: audienceOf(parent?.audience, ambient, sink, outOfRun),
     nested: new NestedRuns(hasSteps, resumed?.steps?.nested),
     counts: newCounts(parent, resumed),
-    writes: newWrites(
+    ...newFacts(
       parent,
       writesOf(parent, log, ambient),
-      compensates && { whenRejected: compensates.after.has("rejection") }
-    ),
-    reading: newReading(taintOf(parent, outerCall === undefined ? undefined : call, resumed), resumed)
+      compensates && { whenRejected: compensates.after.has("rejection") },
+      taintOf(parent, outerCall === undefined ? undefined : call, resumed),
+      resumed
+    )
   }
   if (resumed?.done !== undefined) run.writes.completed?.restore(run, writesIn(resumed, isOver ? parent : undefined))
   if (resumed?.ledgerAnswers !== undefined) restoreLedgerAnswers(run, resumed.ledgerAnswers)

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as AiTool from "effect/ai/Tool"
 import { hashOf } from "../foundation/digest.ts"
-import { idWithin, isStepOf } from "../path/idsWithin.ts"
+import { idWithin, isStepOf } from "../path/path.ts"
 import type { Definition, Definitions, PartState } from "./definitions.ts"
 import type { Checkpoint, Snapshot } from "./snapshot.ts"
 

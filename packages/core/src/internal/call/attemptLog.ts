@@ -23,7 +23,7 @@ import { emit, type Run } from "../run/run.ts"
 import { isInterruption } from "../foundation/effect/signal.ts"
 import { stackless } from "../foundation/stacklessError.ts"
 import * as Telemetry from "../run/observe/counters.ts"
-import { addExecuted } from "../run/state/counts.ts"
+import { addExecuted } from "../run/state/runState.ts"
 
 /** An attempt of a call. */
 export interface Attempt {

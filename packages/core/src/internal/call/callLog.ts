@@ -2,7 +2,7 @@
 import type { EarlierCall } from "../../Policy.ts"
 import type { ExecutedCall } from "../run/runEntries.ts"
 import type { Run } from "../run/run.ts"
-import { admitCall, forgetAdmitted } from "../run/state/counts.ts"
+import { admitCall, forgetAdmitted } from "../run/state/runState.ts"
 import { type CallLog, type CallRecord, rootOf, toolName } from "./record/record.ts"
 
 const rootRun = (run: Run): Run => run.parent === undefined ? run : rootRun(run.parent)

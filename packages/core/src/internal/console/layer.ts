@@ -9,7 +9,7 @@ import { listen } from "../../AgentEventListener.ts"
 import type { AgentEvent } from "../../AgentEventSchema.ts"
 import { make as makeRedactor, secrets } from "../../Redaction.ts"
 import { aBoolean, aLimit, aPositiveCount, checkOptions, type Kind } from "../foundation/options/optionCheck.ts"
-import { cutText } from "../foundation/json/textLength.ts"
+import { cutText } from "../foundation/json/jsonShape.ts"
 import { breakText, coloured, columnsOf, harmless } from "./layout.ts"
 import { lineOf } from "./line.ts"
 

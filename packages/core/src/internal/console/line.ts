@@ -3,7 +3,7 @@ import * as Formatter from "effect/Formatter"
 import * as Predicate from "effect/Predicate"
 import * as Prompt from "effect/ai/Prompt"
 import type { AgentEvent } from "../../AgentEventSchema.ts"
-import { cutText } from "../foundation/json/textLength.ts"
+import { cutText } from "../foundation/json/jsonShape.ts"
 
 /** Kind of an event, for its colour. */
 export type Tone = "begin" | "quiet" | "call" | "failure" | "warning" | "decision" | "success"

@@ -2,7 +2,7 @@
 import type * as Prompt from "effect/ai/Prompt"
 import type { Snapshot } from "../approval/snapshot.ts"
 import { outcomeUndecided } from "../approval/waitsWithin.ts"
-import { idWithin } from "../path/idsWithin.ts"
+import { idWithin } from "../path/path.ts"
 import { decodePrompt } from "../foundation/json/promptJson.ts"
 import { calledOff } from "../history/cancelledResults.ts"
 import { endIn } from "../history/continuation.ts"

@@ -3,7 +3,7 @@ import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import { canonicalJson } from "../foundation/json/canonicalJson.ts"
 import type { RequestedCall } from "../run/callResult.ts"
-import { withoutUnkept } from "../path/idsWithin.ts"
+import { withoutUnkept } from "../path/path.ts"
 import { isCall } from "../model/responseParts.ts"
 
 const isSameCall = (a: RequestedCall, b: RequestedCall): boolean =>

@@ -22,7 +22,7 @@ import { offer, type ToolSet } from "./tools/toolSet.ts"
 import { turn } from "./turn.ts"
 import { withRequestContexts } from "./requestContext.ts"
 import { aPlan, asPlanned, checked, promptOf, toolsOf, type TurnPlan } from "./turnPlan.ts"
-import { taintRun } from "../run/state/reading.ts"
+import { taintRun } from "../run/state/runState.ts"
 import { resultOrEffect } from "../foundation/options/hookResult.ts"
 
 /** True if results of a tool are trusted; those of an unknown tool are not. */

@@ -32,7 +32,7 @@ import { executedElsewhereIn } from "../tool/from/toolkitGate.ts"
 import { resultsOf, type Session } from "../run/session.ts"
 import { withFinder } from "./tools/toolSearch.ts"
 import type { ToolSet } from "./tools/toolSet.ts"
-import { chooseSkill, taintRun } from "../run/state/reading.ts"
+import { chooseSkill, taintRun } from "../run/state/runState.ts"
 import { plainResult, resultOrEffect } from "../foundation/options/hookResult.ts"
 import { aString, type Kind } from "../foundation/options/optionCheck.ts"
 

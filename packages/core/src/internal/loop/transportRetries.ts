@@ -6,7 +6,7 @@ import { CurrentExchange, makeExchange } from "../foundation/effect/retriedFailu
 import { Observer } from "../model/transportObserver.ts"
 import { emit, type Run } from "../run/run.ts"
 import type { Session } from "../run/session.ts"
-import { use } from "../run/state/counts.ts"
+import { use } from "../run/state/runState.ts"
 
 /** A context in which a run hears of its transport retries, before the observer of the context does. */
 export const observed = (

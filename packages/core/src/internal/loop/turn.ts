@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { consult, type ModelFailure, type RespondWith, rethrow, type RetryNotice } from "../model/modelDecision.ts"
 import { type TurnFailures, turnFailures } from "./replayedModelFailures.ts"
-import { requireCost } from "../model/usage.ts"
+import { requireCost } from "../model/callModel.ts"
 import type { Conversation } from "./program.ts"
 import { hasRetried, startCall } from "../foundation/effect/retriedFailures.ts"
 import { emit, type Run } from "../run/run.ts"
@@ -21,7 +21,7 @@ import { withIds } from "../model/sendRequest.ts"
 import type { AnswerCodec } from "../model/answerRecord.ts"
 import { recorded } from "./recordedTurn.ts"
 import { TurnEvents } from "../model/modelTurnEvents.ts"
-import { use } from "../run/state/counts.ts"
+import { use } from "../run/state/runState.ts"
 
 type ModelEffect<A> = Effect.Effect<A, AiError.AiError, IdGenerator.IdGenerator | LanguageModel.LanguageModel>
 

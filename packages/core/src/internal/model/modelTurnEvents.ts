@@ -9,7 +9,7 @@ import { operatorMessage } from "../run/runFailure.ts"
 import { emit, emitWhole, type Run } from "../run/run.ts"
 import { finishOf, isCall, isContent, textOf, tokensOf } from "./responseParts.ts"
 import { wholePartEvent } from "./wholePartEvent.ts"
-import { keepRequest } from "../run/state/reading.ts"
+import { keepRequest } from "../run/state/runState.ts"
 
 type Part = "text" | "reasoning"
 

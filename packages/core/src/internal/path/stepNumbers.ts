@@ -1,6 +1,5 @@
 /** Numbers of the steps of a composed agent: among those of one name for its id, and among all for its path. */
-import { idPart } from "./idsWithin.ts"
-import { ofEqual } from "./path.ts"
+import { idPart, ofEqual } from "./path.ts"
 
 /** Address of a step: the id that events and snapshots have, and the position that its path has. */
 export interface Step {

@@ -1,6 +1,6 @@
 /** Failed results: of an error, and of calls without one (denied, not run, blocked, waiting, repeated). */
 import * as Catalogue from "../../Catalogue.ts"
-import { cutText } from "../foundation/json/textLength.ts"
+import { cutText } from "../foundation/json/jsonShape.ts"
 import { body, textOfIssues, unknownOutcomeBody } from "./errorBody.ts"
 import { type Body, byCode, entries, entryOf } from "./codeTexts.ts"
 import type { ToolFailure } from "./toolFailure.ts"

@@ -1,7 +1,7 @@
 /** Truncated results: the beginning of a result that is too long for a model, and how to ask for less. */
 import * as Prompt from "effect/ai/Prompt"
 import * as Schema from "effect/Schema"
-import { cutText, isLongerThan } from "../foundation/json/textLength.ts"
+import { cutText, isLongerThan } from "../foundation/json/jsonShape.ts"
 
 /** Number of characters of a result that the model reads, unless the tool or the agent sets another. */
 export const defaultResultLimit = 32_768

@@ -19,7 +19,7 @@ import * as Telemetry from "../run/observe/counters.ts"
 import type { KnownCall, Misplaced, OnCalls } from "../foundation/errorTags.ts"
 import { type Call, ToolCall } from "../call/call.ts"
 import { CircuitOpen, ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
-import { hideTool } from "../run/state/reading.ts"
+import { hideTool } from "../run/state/runState.ts"
 
 /**
  * Circuit of a call, and the errors that open it.

@@ -35,7 +35,7 @@ import { CurrentRun, emit } from "../run/run.ts"
 import { escalateAs } from "./escalate.ts"
 import { looked } from "./guardedWords.ts"
 import { type FixRequest, type FixTag, renderFixRequest, requestOf } from "./fixRequest.ts"
-import { use } from "../run/state/counts.ts"
+import { use } from "../run/state/runState.ts"
 
 /**
  * A final result instead of new arguments; made by {@link fixResult}.

@@ -5,7 +5,7 @@ import { notice } from "../../Quarantine.ts"
 import type { Redactor } from "../../Redaction.ts"
 import { type ExecutionError, type InvalidArgs, Issue } from "../../ToolError.ts"
 import { argumentsText, type Call } from "../call/call.ts"
-import { cutText } from "../foundation/json/textLength.ts"
+import { cutText } from "../foundation/json/jsonShape.ts"
 import { describe } from "../foundation/schema/schemaIssues.ts"
 import { toolFailure } from "../projection/failures.ts"
 

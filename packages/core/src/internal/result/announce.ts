@@ -7,13 +7,13 @@ import type { PendingCall } from "../approval/snapshot.ts"
 import type { Decision as ApprovalDecision } from "../approval/decision.ts"
 import type { Decision } from "../run/auditRecord.ts"
 import { audit } from "./writeAudit.ts"
-import { idWithin, outerCallsOf } from "../path/idsWithin.ts"
+import { idWithin, outerCallsOf } from "../path/path.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { type CallResult, codeOf, type Verdict } from "../run/callResult.ts"
 import type { PendingResult } from "../projection/pendingTask.ts"
 import { behind } from "../foundation/effect/sequence.ts"
 import { emit, type Run } from "../run/run.ts"
-import { takeReported } from "../run/state/writes.ts"
+import { takeReported } from "../run/state/runState.ts"
 
 /** Codes of failures that are for the audit whatever else is known of them. */
 const auditedCodes: ReadonlyMap<string, Decision> = new Map([

@@ -11,7 +11,7 @@ import { outcomeUnknown } from "../result/failureOf.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
 import type { RoundContext } from "./roundContext.ts"
 import { counted } from "./repeatedFailures.ts"
-import { addExecuted, use } from "../run/state/counts.ts"
+import { addExecuted, use } from "../run/state/runState.ts"
 
 /**
  * True if an earlier execution has started a call, or an inner one, of a tool that this version of the agent does not

@@ -1,6 +1,6 @@
 /** Recorded call: a call with an outcome in the run's journal does not run again, and is not emitted again. */
 import { callKey } from "../path/entryKeys.ts"
-import { noteChange } from "../run/state/counts.ts"
+import { noteChange } from "../run/state/runState.ts"
 import * as Prompt from "effect/ai/Prompt"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

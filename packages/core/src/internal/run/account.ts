@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import { BudgetExceeded, type Caps, type Extension, type Kind } from "../../Budget.ts"
 import { signal, signalIn } from "../foundation/effect/signal.ts"
-import { isLongerThan } from "../foundation/json/textLength.ts"
+import { isLongerThan } from "../foundation/json/jsonShape.ts"
 
 /**
  * The signal of a used-up budget, for the run of the agent whose budget it is. The account stays stopped, so that

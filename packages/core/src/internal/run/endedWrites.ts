@@ -2,7 +2,7 @@
 import * as Schema from "effect/Schema"
 import type { AgentEvent } from "../../AgentEventSchema.ts"
 import { NotCompensated } from "../../ToolError.ts"
-import { idWithin } from "../path/idsWithin.ts"
+import { idWithin } from "../path/path.ts"
 
 /** A write of a run in its events. */
 export interface EndedWrite {

@@ -7,9 +7,7 @@ import type { Account } from "./account.ts"
 import { type Audience, emitTo } from "./observe/listeners.ts"
 import type { NestedRuns } from "./nestedRuns.ts"
 import type { RunLog } from "./runLog.ts"
-import { type Counts, sectionOf } from "./state/counts.ts"
-import type { Reading } from "./state/reading.ts"
-import type { Writes } from "./state/writes.ts"
+import { type Counts, type Reading, sectionOf, type Writes } from "./state/runState.ts"
 import type { Tracing } from "./observe/span.ts"
 
 export interface RunStart {

@@ -5,8 +5,7 @@ import type { LedgerState } from "./account.ts"
 import { difference, type Used } from "./used.ts"
 import type { ExecutedCall, RunUsage } from "./runEntries.ts"
 import type { Run } from "./run.ts"
-import { addExecuted, use } from "./state/counts.ts"
-import { hideTool } from "./state/reading.ts"
+import { addExecuted, hideTool, use } from "./state/runState.ts"
 
 /** Usage of a section of a run. */
 export const usedBy = (section: Run): Used => {

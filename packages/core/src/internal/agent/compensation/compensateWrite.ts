@@ -28,7 +28,7 @@ import { Redaction } from "../../../Redaction.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import { type Because, type Fate, notCompensatedFate } from "./compensationOutcome.ts"
 import { effectResult } from "../../foundation/options/hookResult.ts"
-import { separator } from "../../path/idsWithin.ts"
+import { separator } from "../../path/path.ts"
 
 /** The tools of agents, those of their agents that are tools included. */
 const all = (tools: ReadonlyArray<Tool.Own>): ReadonlyArray<Tool.Own> =>

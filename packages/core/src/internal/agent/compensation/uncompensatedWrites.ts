@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../../Journal.ts"
 import { CompensationLog } from "../../run/writes/compensationLog.ts"
-import { idWithin } from "../../path/idsWithin.ts"
+import { idWithin } from "../../path/path.ts"
 
 /**
  * A started write that is not known to be compensated, or not to have happened.

@@ -9,7 +9,7 @@ import type { NestedRun, Snapshot, Steps as StoredSteps } from "../../approval/s
 import type { SnapshotKey } from "../../approval/snapshotKey.ts"
 import { presentationOf } from "../../result/delivery.ts"
 import { decisionsWithin } from "../../round/resume/nestedPauses.ts"
-import { isStepOf } from "../../path/idsWithin.ts"
+import { isStepOf } from "../../path/path.ts"
 import type { CompensableWrite } from "../../run/writes/completedWrites.ts"
 import { noRunMessages, type Said } from "../../run/runEntries.ts"
 import type { Run } from "../../run/run.ts"

@@ -8,7 +8,7 @@ import { SnapshotRefused } from "../../approval/outcome.ts"
 import { open } from "../../approval/seal.ts"
 import type { Snapshot } from "../../approval/snapshot.ts"
 import { hashOf } from "../../foundation/digest.ts"
-import { idWithin } from "../../path/idsWithin.ts"
+import { idWithin } from "../../path/path.ts"
 import type { Kind } from "./agentKind.ts"
 
 /** Compares the parts of an agent with those of a snapshot. Fails if a part that the snapshot is about differs. */

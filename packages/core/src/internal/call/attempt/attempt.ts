@@ -27,7 +27,7 @@ import { answerFromLog, answerFromSnapshot, matchLog, replayFailure } from "./re
 import { appendStart, awaitReplay, claimKey, claimPlace } from "./writeSteps.ts"
 import { type AttemptedTool, type Attempting, AttemptState, type Next, type Step } from "./attemptState.ts"
 import { argumentsDecoder, asJson } from "../arguments/toolArguments.ts"
-import { noteChange, use } from "../../run/state/counts.ts"
+import { noteChange, use } from "../../run/state/runState.ts"
 import { forgetMadeCalls } from "../children/childCall.ts"
 import { hasChildren } from "../record/children.ts"
 import { refuseDetached } from "../children/detachedCall.ts"

@@ -1,7 +1,7 @@
 /** Steps of an attempt that may write: it waits for recorded writes, claims its key and its path, and appends its start. */
 import * as Effect from "effect/Effect"
 import type { Run } from "../../run/run.ts"
-import { nextChange, placedWrite, placeWrite } from "../../run/state/counts.ts"
+import { nextChange, placedWrite, placeWrite } from "../../run/state/runState.ts"
 import { isDivergent } from "../replay/divergence.ts"
 import { stopped } from "../stop.ts"
 import type { Step } from "./attemptState.ts"

@@ -3,7 +3,7 @@
  * call of the agent.
  */
 import * as Effect from "effect/Effect"
-import { blockCall, nextChange } from "../../run/state/counts.ts"
+import { blockCall, nextChange } from "../../run/state/runState.ts"
 import type { Run } from "../../run/run.ts"
 import { type CallRecord, outerOf, rootOf } from "../record/record.ts"
 import { writesWithin } from "./writesWithin.ts"

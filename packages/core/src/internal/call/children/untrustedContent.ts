@@ -1,6 +1,6 @@
 /** Reads of untrusted tools within a call: noted in all calls around it, and in the arguments that may repeat them. */
 import type { Run } from "../../run/run.ts"
-import { taintRun } from "../../run/state/reading.ts"
+import { taintRun } from "../../run/state/runState.ts"
 import { type CallRecord, forEachAround, outerOf, rootOf } from "../record/record.ts"
 import { addRead, taintArguments } from "../record/marks.ts"
 import type { Attempt } from "../attemptLog.ts"

@@ -21,7 +21,7 @@ import {
 } from "../record/outcome.ts"
 import { closeCall } from "../record/recovering.ts"
 import { isStop } from "../stop.ts"
-import { noteStartedWrite } from "../../run/state/writes.ts"
+import { noteStartedWrite } from "../../run/state/runState.ts"
 
 /** Writes down that an executor begins. */
 export const begin = (record: CallRecord, now: () => number): void => {

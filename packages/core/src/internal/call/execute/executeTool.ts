@@ -6,7 +6,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
-import { noteChange, use } from "../../run/state/counts.ts"
+import { noteChange, noteStartedWrite, noteWritten, use } from "../../run/state/runState.ts"
 import { Locale } from "../../../Catalogue.ts"
 import { type Declared, OutcomeUnknown } from "../../../ToolError.ts"
 import { type Interceptor, ToolInterceptor } from "../../../ToolInterceptor.ts"
@@ -32,7 +32,6 @@ import { forgetDegraded } from "../record/marks.ts"
 import { endExecution, forgetEnd, noteAnswer, noteError, noteExecuted, notePosition } from "../record/outcome.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
 import { refuse } from "../refusal.ts"
-import { noteStartedWrite, noteWritten } from "../../run/state/writes.ts"
 
 /** A write of which neither a ledger nor a person knows. An agent that is a tool says so of its own. */
 const isUnguarded = (info: ToolInfo, record: CallRecord): boolean =>

@@ -12,7 +12,7 @@ import type { AttemptError } from "../attemptError.ts"
 import { noteAnswer } from "../record/outcome.ts"
 import { refuse } from "../refusal.ts"
 import { type AttemptedCall, matchAttempt, pathOfCall, startsOf } from "./attemptedCall.ts"
-import { use } from "../../run/state/counts.ts"
+import { use } from "../../run/state/runState.ts"
 
 /** Adds the write of an earlier execution to the log of its run, if it can be compensated. */
 const noteWrite = (

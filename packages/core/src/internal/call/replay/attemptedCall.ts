@@ -1,5 +1,5 @@
 /** An attempt as its entries in a journal name it. */
-import { noteChange } from "../../run/state/counts.ts"
+import { noteChange } from "../../run/state/runState.ts"
 import type * as Schema from "effect/Schema"
 import type { RecordedStart } from "../../run/recordedStart.ts"
 import * as Path from "../../path/path.ts"

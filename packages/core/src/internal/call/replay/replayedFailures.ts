@@ -27,7 +27,7 @@ import { noteError, replayOutcome } from "../record/outcome.ts"
 import type { AttemptedCall } from "./attemptedCall.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
 import { noteExhausted, noteRepetition } from "../repetition.ts"
-import { use } from "../../run/state/counts.ts"
+import { use } from "../../run/state/runState.ts"
 
 /** Below the place of its run, and for a call that a tool makes of the attempt that makes it. */
 const placeOf = (record: CallRecord): string =>

@@ -2,7 +2,7 @@
  * JSON syntax errors, for a model that has to write the text again. Names places and keys, never values. Not recursive;
  * linear in the text.
  */
-import { cutText } from "./textLength.ts"
+import { cutText } from "./jsonShape.ts"
 
 /** A mistake in a text, and its index. */
 interface Mistake {

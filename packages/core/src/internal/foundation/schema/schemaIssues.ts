@@ -5,7 +5,7 @@
 import * as SchemaAST from "effect/SchemaAST"
 import * as SchemaIssue from "effect/SchemaIssue"
 import type { Issue } from "../../../ToolError.ts"
-import { cutText } from "../json/textLength.ts"
+import { cutText } from "../json/jsonShape.ts"
 
 type Path = ReadonlyArray<string | number>
 

@@ -1,5 +1,5 @@
 /** Nested waiting calls: calls of agent tools that wait. People decide about them at the outermost agent. */
-import { idBelow, idWithin, isIdBelow } from "../../path/idsWithin.ts"
+import { idBelow, idWithin, isIdBelow } from "../../path/path.ts"
 import type { Decision } from "../../approval/decision.ts"
 import type { CallBeforePause, NestedRun, PendingCall, WaitingWithin } from "../../approval/snapshot.ts"
 import type { RequestedCall, Waiting } from "../../run/callResult.ts"

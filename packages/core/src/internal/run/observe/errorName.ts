@@ -4,7 +4,7 @@
  */
 import * as Cause from "effect/Cause"
 import type { Redactor } from "../../../Redaction.ts"
-import { cutText } from "../../foundation/json/textLength.ts"
+import { cutText } from "../../foundation/json/jsonShape.ts"
 import { tagOf } from "../../foundation/errorTags.ts"
 
 const maxTag = 128

@@ -3,7 +3,7 @@ import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { Redaction } from "../../../Redaction.ts"
-import { cutText } from "../../foundation/json/textLength.ts"
+import { cutText } from "../../foundation/json/jsonShape.ts"
 import { forOperator } from "../../projection/audiences.ts"
 import { errorName } from "./errorName.ts"
 

@@ -4,7 +4,7 @@
  */
 import type * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
-import { idWithin } from "../../path/idsWithin.ts"
+import { idWithin } from "../../path/path.ts"
 
 /** Known state of a write. */
 const Known = Schema.Literals(["done", "unknown", "partial", "pending"])
