@@ -50,7 +50,7 @@ const rooms: Layout["rooms"] = {
   model: {
     holds: "one request, one answer; decisions about its failure",
     not: "tools being run, the conversation",
-    mayImport: ["run", "foundation"]
+    mayImport: ["run", "path", "foundation"]
   },
   call: {
     holds: "one call: its record, arguments, gate, key, attempts",

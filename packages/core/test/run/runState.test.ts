@@ -66,7 +66,7 @@ const { newFacts }: {
 } = await load("state/runState.ts")
 
 const { NestedRuns }: { readonly NestedRuns: new(hasSteps: boolean, counts?: Counts) => NestedRuns } = await load(
-  "nestedRuns.ts"
+  "run.ts"
 )
 
 describe("completed writes", () => {

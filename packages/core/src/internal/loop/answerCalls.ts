@@ -1,8 +1,8 @@
 /** Calls of one answer, within an agent's run: their shared state, and whether the run waits for some of them. */
 import * as Effect from "effect/Effect"
 import { callLog, type RoundContext } from "../round/roundContext.ts"
-import { runAll } from "../round/round.ts"
-import { type Resumed, Round } from "../round/roundCalls.ts"
+import type { Resumed } from "../round/endedRound.ts"
+import { Round } from "../round/round.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
 import { Pause } from "./pause.ts"
 import type { Conversation } from "./program.ts"
@@ -57,7 +57,7 @@ export const runRound = <A>(
     Effect.suspend(() => {
       note()
       const round = new Round(calls, raws, resumed)
-      return Effect.flatMap(runAll(round, restore), () =>
+      return Effect.flatMap(round.runAll(restore), () =>
         Effect.flatMapEager(
           round.waiting.length > 0 ? Effect.void : run.account.round(round.allFailed),
           () => Effect.succeed(outcomeOf(round))

@@ -16,7 +16,7 @@ import { callKey } from "../round/repeatedFailures.ts"
 import type { CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
 import { Session } from "../run/session.ts"
 import { callsOf, runRound } from "./answerCalls.ts"
-import { withUniqueIds } from "./callIds.ts"
+import { withUniqueIds } from "../model/responseParts.ts"
 import type { Conversation } from "./program.ts"
 import { answerOf, type GivenCall } from "./singleCall.ts"
 

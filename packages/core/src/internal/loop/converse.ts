@@ -7,10 +7,9 @@ import { ask, type Reply } from "../model/callModel.ts"
 import { isSubstitute, type RespondWith } from "../model/modelDecision.ts"
 import type { RoundContext } from "../round/roundContext.ts"
 import { executedElsewhere } from "../tool/from/toolkitGate.ts"
-import { withUniqueIds } from "./callIds.ts"
+import { withUniqueIds } from "../model/responseParts.ts"
 import { runCalls } from "./answerCalls.ts"
 import { again, compactIfFull, orCompact } from "./compaction.ts"
-import { corrected, finish, formatOf, substitute } from "./finalAnswer.ts"
 import { Change } from "../../Guardrail.ts"
 import { guardOutput as guardAnswer, type InputGuard } from "./guards.ts"
 import { joinMessages } from "./joinedMessages.ts"
@@ -24,6 +23,59 @@ import { withRequestContexts } from "./requestContext.ts"
 import { aPlan, asPlanned, checked, promptOf, toolsOf, type TurnPlan } from "./turnPlan.ts"
 import { taintRun } from "../run/state/runState.ts"
 import { resultOrEffect } from "../foundation/options/hookResult.ts"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import * as Context from "effect/Context"
+import * as Result from "effect/Result"
+import { InvalidOutput } from "../../AgentError.ts"
+import { transformerOf } from "../../ModelProvider.ts"
+import type { Format } from "../model/sendRequest.ts"
+import { textOf } from "./inputText.ts"
+import { corrected, correction } from "./outputText.ts"
+import { emit } from "../run/run.ts"
+
+/** The program answered in the model's place. */
+export const substitute = (state: Conversation, decision: RespondWith<unknown>): unknown => {
+  state.transcript.synthetic(textOf(decision.output))
+  return decision.output
+}
+
+/** The response format of a request: none for text. A correction is more urgent than tools are. */
+const formatOf = ({ program: { name, output }, session }: Conversation): Format | undefined =>
+  output.isText ? undefined : {
+    objectName: `${name}_answer`.replaceAll(/[^\w-]/g, "_").slice(0, 64),
+    schema: output.format,
+    prefer: session.isCorrected ? "format" : "tools"
+  }
+
+/**
+ * The model answered without calling a tool: its text is the output, if it fits. One that does not fit is corrected once; until
+ * the model answers again it may call tools.
+ */
+const finish = (
+  state: Conversation,
+  reply: Reply,
+  model: LanguageModel.LanguageModel | undefined
+): Effect.Effect<unknown, unknown, unknown> =>
+  state.program.output.isPlain ? Effect.succeed(reply.text) : Effect.contextWith((context: Context.Context<never>) => {
+    const { program: { name, output }, run, session, transcript } = state
+    const asked = model ?? Context.getOrUndefined(context, LanguageModel.LanguageModel)
+    const transformer = asked && transformerOf(asked)
+    return Effect.flatMap(
+      output.read(reply.text, transformer),
+      Result.match({
+        onSuccess: (value): Effect.Effect<unknown, unknown> => Effect.succeed(value),
+        onFailure: (issues) => {
+          if (session.isCorrected) return Effect.fail(new InvalidOutput({ agent: name, issues }))
+          session.isCorrected = true
+          transcript.user(correction(issues))
+          return Effect.as(
+            emit(run, () => ({ _tag: "OutputCorrection", issues: issues.map((issue) => issue.expected) })),
+            corrected
+          )
+        }
+      })
+    )
+  })
 
 /** True if results of a tool are trusted; those of an unknown tool are not. */
 export const isTrusted = ({ byName }: ToolSet) => (name: string): boolean => byName.get(name)?.tool.trust === "trusted"

@@ -104,6 +104,9 @@ export const outputReader = (schema: Schema.Top): OutputReader => {
   }
 }
 
+/** The answer does not fit, and the model has been asked for another one. */
+export const corrected = Symbol.for("@recourse/core/loop/corrected")
+
 /** The model's message when its answer does not fit. */
 export const correction = (issues: ReadonlyArray<Issue>): string =>
   `Your answer does not fit: ${describe(issues)}. Answer again.`

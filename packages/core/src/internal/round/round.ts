@@ -1,191 +1,320 @@
-/** Runs the tool calls of one answer in parallel. Each has exactly one result, also if the run ends or waits before the call has ended. */
+/** Runs the tool calls of one answer in parallel: each has one state, and exactly one result, also if the run ends or waits before the call has ended. */
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Cause from "effect/Cause"
-import { failed, repairedIn, type RoundContext } from "./roundContext.ts"
-import type { CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
+import * as Path from "../path/path.ts"
+import * as Failures from "../projection/failures.ts"
+import { announce, announcePending } from "../result/announce.ts"
+import { delivered, failed, type RoundContext } from "./roundContext.ts"
+import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
+import { callKey, knownFailure, noteResult, repeated, unknown } from "./repeatedFailures.ts"
+import { recordCall, recordedOutcome, tallying } from "./recordedCall.ts"
+import { type Resumption, resumptionOf, withdrawQuestionsAtEnd } from "./resume/withdrawQuestions.ts"
+import { resumeCall } from "./resume/resumeCall.ts"
+import type { RunLog } from "../run/runLog.ts"
+import { inCallSpan, type OnEnd, runCall } from "./runCall.ts"
 import { behind } from "../foundation/effect/sequence.ts"
-import type { CallState, Round } from "./roundCalls.ts"
-import { announceEach } from "../result/announce.ts"
-import { withdrawQuestionsAtEnd, withdrawQuestionsOf } from "./resume/withdrawQuestions.ts"
-import { undecided } from "./resume/pausedResult.ts"
-import { deliverLast } from "../result/delivery.ts"
-import { announceStart } from "./callSpan.ts"
-import type { Run } from "../run/run.ts"
-import { taintRun } from "../run/state/runState.ts"
-import { failureOfEnded, outcomeUnknown } from "../result/failureOf.ts"
+import { runCleanups } from "../run/writes/cleanups.ts"
+import { resultsMessage } from "../run/transcript.ts"
+import { outcomeOf } from "../call/ledger/loggedWrite.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
-import { unknownSince } from "./missingTool.ts"
-import { outcomeUndecided } from "../approval/waitsWithin.ts"
+import { isOfMissingTool, resultOfMissingTool } from "./missingTool.ts"
+import { taintRun } from "../run/state/runState.ts"
+import { type CallState, endRound, type Resumed, type RoundState } from "./endedRound.ts"
 
-/** Returns the failure of a call that an earlier execution has started, and that this one has not executed, or not as far as that one. */
-const failureOfUnreached = (calls: RoundContext, call: RequestedCall): ToolFailure | undefined => {
-  const { run, run: { log, scope }, shown } = calls
-  if (log === undefined) return undefined
-  const record = calls.records.get(call.id)
-  if (record?.outcome.executed !== true) {
-    return log.hasUnmatchedCall(scope, call.id) ? unknownSince(calls, call) : undefined
+/** The outcome of a round. */
+export interface RoundOutcome {
+  readonly allFailed: boolean
+  readonly results: ReadonlyArray<CallResult>
+  readonly waiting: ReadonlyArray<Waiting>
+}
+
+const noResumptions: ReadonlyMap<string, Resumption> = new Map()
+
+/** The calls of one answer while they run. */
+export class Round implements RoundOutcome, RoundState {
+  readonly calls: RoundContext
+  readonly raws: ReadonlyArray<RequestedCall>
+  readonly resumed: Resumed | undefined
+  readonly states: Array<CallState | undefined>
+  /** The waiting calls with their resumptions. */
+  readonly resumptions: ReadonlyMap<string, Resumption>
+  /** Calls whose result others of the answer wait for. */
+  private followed: Map<number, Deferred.Deferred<void>> | undefined
+  /** Indices of the first of equal calls, by their key. */
+  private firsts: Map<string, number> | undefined
+
+  constructor(calls: RoundContext, raws: ReadonlyArray<RequestedCall>, resumed: Resumed | undefined) {
+    this.calls = calls
+    this.raws = raws
+    this.resumed = resumed
+    this.resumptions = resumed === undefined
+      ? noResumptions
+      : new Map([...resumed.waiting].map(([id, waiting]) => [id, resumptionOf(id, waiting, resumed.decisions)]))
+    this.states = raws.map((raw): CallState | undefined => {
+      const result = resumed?.results.get(raw.id)
+      return result && { _tag: "Done", result }
+    })
   }
-  return log.hasUnmatchedWithin(scope, call.id) ? outcomeUnknown(record, run.id, shown.user) : undefined
-}
 
-/** The error with which a call ended the run. */
-const errorOf = (state: CallState | undefined): unknown =>
-  state?._tag === "Failed" ? state.cause.reasons.find(Cause.isFailReason)?.error : undefined
-
-/** The result of a call that ended the run, or that the run's end interrupted. `waited`: how it waited before. */
-const endedResult = (
-  calls: RoundContext,
-  call: RequestedCall,
-  state: CallState | undefined,
-  waited: Waiting | undefined
-): CallResult => {
-  const { records, run, shown, shown: { user } } = calls
-  if (waited !== undefined && outcomeUndecided(waited) === "unknown" && !records.has(call.id)) {
-    return undecided(run, shown, call, waited)
-  }
-  const error = errorOf(state)
-  const record = records.get(call.id)
-  const earlier = error === undefined ? failureOfUnreached(calls, call) : undefined
-  return failed(call, earlier ?? failureOfEnded(record, error, run.id, user), repairedIn(record))
-}
-
-/**
- * Runs calls with a limit, in fibers that are all forked at the start: each takes one call after the other. A fiber
- * that `forEach` forks later is not interrupted if its first steps interrupt the run.
- */
-const inLanes = (
-  round: Round,
-  raws: ReadonlyArray<RequestedCall>,
-  concurrency: RoundContext["concurrency"]
-): Effect.Effect<unknown, unknown, unknown> => {
-  if (raws.length === 1) return round.run(raws[0]!, 0)
-  let next = 0
-  const lane = Effect.whileLoop({
-    while: () => next < raws.length,
-    body: () => {
-      const index = next++
-      return round.run(raws[index]!, index)
-    },
-    step: () => undefined
-  })
-  const lanes = concurrency === "unbounded" ? raws.length : Math.min(concurrency, raws.length)
-  return lanes <= 1
-    ? lane
-    : Effect.forEach(Array.from({ length: lanes }), () => lane, { concurrency: "unbounded", discard: true })
-}
-
-/**
- * Starts the calls of one answer: the effect runs them, once, and commits their results. When one of them ends the run,
- * or the run is interrupted, completed calls keep their results and all others receive a result with the reason. A call
- * that waits for an approval lets the others run; its result reports the wait.
- */
-export const runAll = (
-  round: Round,
-  restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-): Effect.Effect<unknown, unknown, unknown> =>
-  Effect.onExitPrimitive(
-    restore(inLanes(round, round.raws, round.calls.concurrency)),
-    (exit) => {
-      const last = commit(round, Exit.isFailure(exit))
+  /**
+   * Starts the calls: the effect runs them, once, and commits their results. When one of them ends the run, or the run
+   * is interrupted, completed calls keep their results and all others receive a result with the reason. A call that
+   * waits for an approval lets the others run; its result reports the wait.
+   */
+  runAll(
+    restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  ): Effect.Effect<unknown, unknown, unknown> {
+    return Effect.onExitPrimitive(restore(this.inLanes(this.calls.concurrency)), (exit) => {
+      const last = this.commit(Exit.isFailure(exit))
       return last === Effect.void ? undefined : last
+    })
+  }
+
+  /**
+   * Runs the calls with a limit, in fibers that are all forked at the start: each takes one call after the other. A
+   * fiber that `forEach` forks later is not interrupted if its first steps interrupt the run.
+   */
+  private inLanes(concurrency: RoundContext["concurrency"]): Effect.Effect<unknown, unknown, unknown> {
+    const { raws } = this
+    if (raws.length === 1) return this.run(raws[0]!, 0)
+    let next = 0
+    const lane = Effect.whileLoop({
+      while: () => next < raws.length,
+      body: () => {
+        const index = next++
+        return this.run(raws[index]!, index)
+      },
+      step: () => undefined
+    })
+    const lanes = concurrency === "unbounded" ? raws.length : Math.min(concurrency, raws.length)
+    return lanes <= 1
+      ? lane
+      : Effect.forEach(Array.from({ length: lanes }), () => lane, { concurrency: "unbounded", discard: true })
+  }
+
+  /** Begins a call. */
+  private run(raw: RequestedCall, index: number): Effect.Effect<unknown, unknown, unknown> {
+    if (this.states[index] !== undefined) return Effect.void
+    this.states[index] = { _tag: "Running" }
+    const { account, log } = this.calls.run
+    const begin = () => log === undefined ? this.begin(this.calls, raw, index) : this.recorded(log, raw, index)
+    // It was charged when it began.
+    if (this.resumed?.waiting.has(raw.id) === true) return begin()
+    return Effect.flatMapEager(account.chargeRequest(raw.name, raw.params), begin)
+  }
+
+  private begin(
+    calls: RoundContext,
+    raw: RequestedCall,
+    index: number,
+    record: (result: CallResult) => Effect.Effect<void> = this.logged
+  ): Effect.Effect<CallOutcome, unknown, unknown> {
+    const resumption = this.resumptions.get(raw.id)
+    const ended: OnEnd = (exit) => {
+      const state: CallState = Exit.isSuccess(exit) ? exit.value : { _tag: "Failed", cause: exit.cause }
+      this.end(index, state)
+      if (state === resumption?.waiting) return Effect.void
+      return behind(
+        withdrawQuestionsAtEnd(this.calls, raw, resumption, state),
+        () =>
+          state._tag !== "Done" ? this.announce(state) : Effect.flatMapEager(
+            // Waiting calls within the call are abandoned by the run.
+            calls.run.nested.hasPendingEnd ? runCleanups(calls.run) : Effect.void,
+            () => Effect.flatMapEager(this.announce(state), () => record(state.result))
+          )
+      )
     }
-  )
+    return resumption === undefined
+      ? this.make(calls, raw, index, ended)
+      : Effect.onExitPrimitive(resumeCall(calls, raw, resumption), ended)
+  }
+
+  /** Takes the outcome of a call from the run's journal, or runs the call and writes its outcome there. */
+  private recorded(
+    log: RunLog,
+    raw: RequestedCall,
+    index: number
+  ): Effect.Effect<CallOutcome, unknown, unknown> {
+    const earlier = recordedOutcome(this.calls, log, raw)
+    return earlier === undefined
+      ? tallying(this.calls, (calls) => this.begin(calls, raw, index, (result) => recordCall(calls, log, result)))
+      : Effect.map(earlier, (outcome) => {
+        this.end(index, outcome)
+        return outcome
+      })
+  }
+
+  /** Stores the result in the write log of the run, if a write of the call is there. */
+  private readonly logged = (result: CallResult): Effect.Effect<void> => {
+    const { records, run, within } = this.calls
+    const { id } = result.call
+    const record = records.get(id)
+    if (run.writes.log === undefined || record === undefined || within !== undefined) return Effect.void
+    return run.writes.log.answer({ runId: run.id, callId: id }, outcomeOf(record), () => resultsMessage([result]))
+  }
+
+  private end(index: number, state: CallState): void {
+    this.states[index] = state
+    if (state._tag === "Done") noteResult(this.calls, state.result)
+    const followed = this.followed?.get(index)
+    if (followed !== undefined) Deferred.doneUnsafe(followed, Effect.void)
+  }
+
+  /** The index of the first call of the answer that is equal to this one. */
+  private firstOf(raw: RequestedCall): number {
+    if (this.firsts === undefined) {
+      this.firsts = new Map()
+      for (const [index, other] of this.raws.entries()) {
+        const key = callKey(other)
+        if (!this.firsts.has(key)) this.firsts.set(key, index)
+      }
+    }
+    return this.firsts.get(callKey(raw))!
+  }
+
+  /** Runs a call, or answers it by an equal call of the same answer if its tool is executed once for both. */
+  private make(
+    calls: RoundContext,
+    raw: RequestedCall,
+    index: number,
+    onEnd: OnEnd
+  ): Effect.Effect<CallOutcome, unknown, unknown> {
+    const running = calls.equalRunning?.(raw)
+    const equal = this.raws.length === 1 && running === undefined ? undefined : ofEqualCalls(calls, raw)
+    const first = equal === undefined ? index : this.firstOf(raw)
+    const firstId = first === index ? running : this.raws[first]!.id
+    if (equal === "first" && firstId !== undefined) {
+      const result = duplicate(calls, raw, firstId)
+      return inCallSpan(calls, raw, Effect.suspend(() => delivered(calls, result)), { onEnd })
+    }
+    if (first === index) return answerCall(calls, raw, onEnd)
+    return Effect.flatMap(this.ended(first), (state) =>
+      state?._tag === "Done"
+        ? inCallSpan(
+          calls,
+          raw,
+          Effect.succeed<CallOutcome>({ _tag: "Done", result: readdressed(state.result, raw) }),
+          {
+            onEnd
+          }
+        )
+        : answerCall(calls, raw, onEnd))
+  }
+
+  /** Returns the end of a call, once it has ended. */
+  private ended(index: number): Effect.Effect<CallState | undefined> {
+    if (this.states[index]?._tag !== "Running") return Effect.sync(() => this.states[index])
+    const followed = this.followed ??= new Map()
+    let ended = followed.get(index)
+    if (ended === undefined) followed.set(index, ended = Deferred.makeUnsafe<void>())
+    return Effect.map(Deferred.await(ended), () => this.states[index])
+  }
+
+  private announce(state: CallState): Effect.Effect<void> {
+    const { run } = this.calls
+    if (state._tag === "Done") return announce(run, state.result)
+    // A waiting agent has emitted its inner calls itself.
+    return state._tag === "Waiting" && state.nested === undefined
+      ? Effect.forEach(state.pending, (pending) => announcePending(run, pending), { discard: true })
+      : Effect.void
+  }
+
+  /** Writes all results into the transcript; calls that have none get one that says why. `ends`: whether the run does. */
+  private commit(ends: boolean): Effect.Effect<void> {
+    const { results } = this
+    this.calls.session.withdraw = undefined
+    if (results.length < this.raws.length) return endRound(this, ends, (all) => this.write(all, ends))
+    this.write(results, ends)
+    return Effect.void
+  }
+
+  private write(results: ReadonlyArray<CallResult>, ends: boolean): void {
+    const { records, run, session } = this.calls
+    session.transcript.results(results)
+    records.clear()
+    // A waiting round is not complete: its other calls run at its resumption, as if it had not waited.
+    if (!ends && this.waiting.length > 0) return
+    // Only at the end of a round: the model had not read the result when it made the other calls of the round, so their
+    // rights do not depend on the order of completion.
+    for (const { taints } of results) if (taints !== undefined) taintRun(run, taints)
+  }
+
+  get results(): ReadonlyArray<CallResult> {
+    return this.states.filter((state) => state?._tag === "Done").map(({ result }) => result)
+  }
+
+  get waiting(): ReadonlyArray<Waiting> {
+    return this.states.filter((state) => state?._tag === "Waiting")
+  }
+
+  get allFailed(): boolean {
+    return this.results.every(({ isFailure }) => isFailure)
+  }
+}
+
+/** Answers a call. A tool that was not offered does not exist for the model. */
+const answerCall = (
+  calls: RoundContext,
+  raw: RequestedCall,
+  onEnd: OnEnd
+): Effect.Effect<CallOutcome, unknown, unknown> => {
+  const tool = calls.offered.includes(raw.name) ? calls.tools.get(raw.name) : undefined
+  if (tool === undefined && isOfMissingTool(calls, raw)) {
+    return inCallSpan(calls, raw, Effect.suspend(() => delivered(calls, resultOfMissingTool(calls, raw))), { onEnd })
+  }
+  const outcome = repeated(calls, raw)
+  const failure = outcome === undefined
+    ? knownFailure(calls, raw)
+    : Failures.repeatedCall(outcome.times, outcome.code, calls.run.id, calls.shown.user)
+  return failure !== undefined || tool === undefined
+    ? notRun(calls, raw, failure, onEnd)
+    : runCall(calls, tool, raw, { arguments: raw.params }, onEnd)
+}
+
+/** A call that receives its failure without being run. Without a failure there is no such tool. */
+const notRun = (calls: RoundContext, raw: RequestedCall, failure: ToolFailure | undefined, onEnd: OnEnd) => {
+  const answer = () => delivered(calls, failure === undefined ? unknown(calls, raw) : failed(raw, failure))
+  return inCallSpan(calls, raw, Effect.suspend(answer), { onEnd })
+}
 
 /**
- * Taints a run. Only at the end of a round: the model had not read the result when it made the other calls of the
- * round, so their rights do not depend on the order of completion.
+ * The result of a call, readdressed to another one with the same arguments: the envelope of untrusted text names its
+ * call.
  */
-const taint = (run: Run, results: ReadonlyArray<CallResult>): void => {
-  for (const { taints } of results) if (taints !== undefined) taintRun(run, taints)
-}
-
-const withdrawQuestions = (round: Round): Effect.Effect<void> => {
-  return Effect.forEach(round.raws, (raw, index) => {
-    const state = round.states[index]
-    return state?._tag === "Waiting" ? withdrawQuestionsOf(round.calls, raw, state) : Effect.void
-  }, { discard: true })
-}
-
-/** Emits calls that never started as started and ended at once: for listeners every result has a start. */
-const announceMissing = (round: Round, results: ReadonlyArray<CallResult>): Effect.Effect<void> => {
-  return announceEach(round.calls.run, results, ({ call }) => {
-    const isReported = round.calls.emittedStarts.has(call.id) || round.resumed?.waiting.has(call.id) === true
-    return isReported ? Effect.void : announceStart(round.calls, call)
-  })
-}
-
-const write = (round: Round, results: ReadonlyArray<CallResult>, ends: boolean): Effect.Effect<void> => {
-  round.calls.session.transcript.results(results)
-  round.calls.records.clear()
-  // A waiting round is not complete: its other calls run at its resumption, as if it had not waited.
-  if (ends || round.waiting.length === 0) taint(round.calls.run, results)
-  return Effect.void
-}
-
-/** Withdraws waiting calls: people who were shown a question learn of it. */
-const withdraw = (round: Round): Effect.Effect<void> => {
-  const { run, shown } = round.calls
-  const waiting = round.raws.flatMap((raw, index) => {
-    const state = round.states[index]
-    return state?._tag === "Waiting" ? [undecided(run, shown, raw, state)] : []
-  })
-  return behind(Effect.suspend(() => withdrawQuestions(round)), () => announceMissing(round, waiting))
-}
-
-const resultOf = (
-  round: Round,
-  raw: RequestedCall,
-  state: CallState | undefined,
-  ends: boolean,
-  missing: Array<CallResult>
-): Effect.Effect<CallResult> => {
-  const { records, run, shown, tools } = round.calls
-  if (state?._tag === "Done") return Effect.succeed(state.result)
-  if (state?._tag === "Waiting") {
-    // No person decides about it any more: listeners learn that the question is withdrawn.
-    const result = undecided(run, shown, raw, state)
-    if (ends) missing.push(result)
-    return Effect.succeed(result)
+const readdressed = (result: CallResult, call: RequestedCall): CallResult => {
+  const to = (value: unknown): unknown => {
+    const fields = Object(value) as object
+    return Object.hasOwn(fields, "untrusted") && Object.hasOwn(fields, "call_id")
+      ? { ...fields, call_id: call.id }
+      : value
   }
-  const ended = endedResult(round.calls, raw, state, round.resumptions.get(raw.id)?.waiting)
-  return Effect.map(
-    deliverLast(
-      shown,
-      run,
-      tools.get(raw.name)?.tool.info,
-      ended,
-      errorOf(state),
-      records.get(raw.id)?.marks.read
-    ),
-    (delivered) => {
-      missing.push(delivered)
-      return delivered
-    }
-  )
+  return {
+    ...result,
+    call,
+    encoded: to(result.encoded),
+    whole: to(result.whole)
+  }
 }
 
-/** Writes all results into the transcript; calls that have none get one that says why. `ends`: whether the run does. */
-export const commit = (round: Round, ends: boolean): Effect.Effect<void> => {
-  const { results } = round
-  round.calls.session.withdraw = undefined
-  if (results.length === round.raws.length) return write(round, results, ends)
-  // It waits: each call has come to something.
-  if (!ends) round.calls.session.withdraw = withdraw(round)
-  const missing: Array<CallResult> = []
-  const cutOff = round.raws.flatMap((raw, index) => {
-    const state = round.states[index]?._tag
-    return state === undefined || state === "Running"
-      ? [withdrawQuestionsAtEnd(round.calls, raw, round.resumptions.get(raw.id))]
-      : []
-  })
-  const calledOff = () => Effect.all([withdrawQuestions(round), ...cutOff], { discard: true })
-  return Effect.flatMap(
-    Effect.forEach(round.raws, (raw, index) => resultOf(round, raw, round.states[index], ends, missing)),
-    (all) =>
-      Effect.andThen(
-        write(round, all, ends),
-        behind(ends ? Effect.suspend(calledOff) : Effect.void, () => announceMissing(round, missing))
-      )
-  )
+/**
+ * Returns how equal calls of one answer are executed: `first` only the first, `shared` once with a result for each, `undefined` each.
+ */
+const ofEqualCalls = (calls: RoundContext, raw: RequestedCall): "first" | "shared" | undefined => {
+  const info = calls.offered.includes(raw.name) ? calls.tools.get(raw.name)?.tool.info : undefined
+  if (info === undefined) return undefined
+  if (info.equalCalls.coalesce === true) return "shared"
+  // A key that is made of the arguments makes equal calls one in the ledger, which answers them all.
+  const isRepeatable = info.equalCalls.allowIdenticalCalls === true || info.equalCalls.hasKeyFunction === true ||
+    info.effects === "read" ||
+    info.effects === "idempotent"
+  const { run } = calls
+  // A call that an earlier execution has started is replayed, and never reported as not executed.
+  return isRepeatable || run.log?.has(Path.ofCall(run.scope, raw.name, raw.id)) === true ? undefined : "first"
 }
+
+/** Returns the result of a call that is not executed because an equal call of its answer is. */
+const duplicate = ({ run, shown }: RoundContext, call: RequestedCall, first: string): CallResult => ({
+  ...failed(call, Failures.duplicateCall(run.id, shown.user)),
+  verdict: { decision: "duplicate", reason: `The call "${first}" of the same answer has the same arguments` }
+})

@@ -1,17 +1,17 @@
-/** Runs one call of a known tool: from the model's arguments to a result, within a span and through the delivery. */
+/** Runs one call of a known tool: from the model's arguments to a result, within its span and through the delivery. */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { approvalExpiry, type CallBeforePause, type PendingCall } from "../approval/snapshot.ts"
 import * as Failures from "../projection/failures.ts"
-import { type Call, forAgent } from "../call/call.ts"
+import { type Call, forAgent, ToolCall } from "../call/call.ts"
 import { Escalation, Pending } from "../../ToolError.ts"
 import type * as Tool from "../tool/tool.ts"
 import * as Arguments from "../call/arguments/toolArguments.ts"
 import { delivered, repairedIn, type RoundContext } from "./roundContext.ts"
 import { counted } from "./repeatedFailures.ts"
-import type { CallOutcome, CallResult, RequestedCall } from "../run/callResult.ts"
+import { type CallOutcome, type CallResult, codeOf, type RequestedCall } from "../run/callResult.ts"
 import { type Approval, type Continuation, noteClientFailure } from "../call/record/admission.ts"
 import { continueAfter, setTool } from "../call/record/attempts.ts"
 import { noteEnded, noteUnknown } from "../call/record/outcome.ts"
@@ -30,12 +30,92 @@ import { pendingResult } from "../projection/pendingTask.ts"
 import { failureOf, failureOfInterrupted, outcomeUnknown } from "../result/failureOf.ts"
 import { waiting } from "./resume/nestedPauses.ts"
 import { waitsWithin } from "./resume/pausedWithin.ts"
-import { inCallSpan, type OnEnd } from "./callSpan.ts"
 import { auditWithin } from "../result/writeAudit.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
 import { behind } from "../foundation/effect/sequence.ts"
 import { auditedAs } from "../call/auditedCall.ts"
 import { announcedAttempts } from "../call/attemptLog.ts"
+import * as Context from "effect/Context"
+import * as Exit from "effect/Exit"
+import { EnclosingCall } from "../call/children/childCall.ts"
+import { Redaction } from "../../Redaction.ts"
+import { cutText } from "../foundation/json/jsonShape.ts"
+import { emit } from "../run/run.ts"
+import { errorName } from "../run/observe/errorName.ts"
+import { inSpan } from "../run/observe/span.ts"
+
+/** Done when a call has ended, however it did. */
+export type OnEnd = (exit: Exit.Exit<CallOutcome, unknown>) => Effect.Effect<void>
+
+/** Error type of a failed call in its span. */
+const errorType = (exit: Exit.Exit<CallOutcome, unknown>, context: Context.Context<never>): string | undefined =>
+  Exit.isFailure(exit)
+    ? errorName(exit.cause, Context.get(context, Redaction))
+    : exit.value._tag === "Waiting"
+    ? "approval_required"
+    : codeOf(exit.value.result)
+
+/** Writes the arguments and the result into the span of a call. */
+const captured = (raw: RequestedCall, effect: Effect.Effect<CallOutcome, unknown, unknown>): typeof effect =>
+  Effect.andThen(
+    Effect.annotateCurrentSpan("gen_ai.tool.call.arguments", Arguments.toText(raw.params)),
+    Effect.tap(effect, (outcome) =>
+      outcome._tag === "Done"
+        ? Effect.annotateCurrentSpan("gen_ai.tool.call.result", JSON.stringify(outcome.result.encoded))
+        : Effect.void)
+  )
+
+/** Runs the answer of a call in the call's span; `call` is the running call, if it is one of a tool. */
+export const inCallSpan = (
+  calls: RoundContext,
+  raw: RequestedCall,
+  effect: Effect.Effect<CallOutcome, unknown, unknown>,
+  { call, onEnd, resumedWith }: {
+    readonly call?: Call
+    readonly onEnd?: OnEnd
+    /** The arguments of a call that waited, and whose start was already emitted. */
+    readonly resumedWith?: unknown
+  } = {}
+): Effect.Effect<CallOutcome, unknown, unknown> => {
+  const { run, shown } = calls
+  const name = cutText(raw.name, 64)
+  const spanned = inSpan(
+    run.start.tracing,
+    {
+      name: `execute_tool ${name}`,
+      attributes: {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": name,
+        "gen_ai.tool.call.id": raw.id,
+        "gen_ai.tool.type": "function"
+      }
+    },
+    shown.capture ? captured(raw, effect) : effect,
+    {
+      errorType,
+      onEnd,
+      services: call && ((context) => Context.add(Context.add(context, ToolCall, call), EnclosingCall, call))
+    }
+  )
+  return Effect.flatMapEager(announceStart(calls, raw, resumedWith), () => spanned)
+}
+
+/** Emits the start of a call. `resumedWith`: the arguments of a call that was emitted before the pause. */
+export const announceStart = (
+  calls: RoundContext,
+  raw: RequestedCall,
+  resumedWith?: unknown
+): Effect.Effect<void> =>
+  emit(calls.run, () => {
+    calls.emittedStarts.add(raw.id)
+    return {
+      _tag: "ToolCallStarted",
+      callId: raw.id,
+      tool: raw.name,
+      arguments: Arguments.toText(resumedWith ?? raw.params),
+      resumed: resumedWith !== undefined
+    }
+  })
 
 /** Arguments of a call: the model's, or those of a person's decision. */
 export interface Start {

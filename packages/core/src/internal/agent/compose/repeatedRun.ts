@@ -3,8 +3,7 @@ import * as Context from "effect/Context"
 import type * as Exit from "effect/Exit"
 import { ToolCall } from "../../call/call.ts"
 import { forgetLedgerAnswers } from "../../run/writes/ledgerAnswers.ts"
-import type { NestedRun } from "../../run/nestedRuns.ts"
-import type { Run } from "../../run/run.ts"
+import type { NestedRun, Run } from "../../run/run.ts"
 import type { Mode } from "../runMode.ts"
 
 /** A nested run before it starts. */

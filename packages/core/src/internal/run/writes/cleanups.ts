@@ -1,8 +1,7 @@
 /** Cleanup: compensates abandoned agents within a run that were paused or interrupted. */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { Cleanup } from "../nestedRuns.ts"
-import type { Run } from "../run.ts"
+import type { Cleanup, Run } from "../run.ts"
 
 const settle = (cleanups: ReadonlyArray<Cleanup>): Effect.Effect<void> =>
   Effect.uninterruptible(Effect.forEach(cleanups, ({ context, end }) => within(context, end), { discard: true }))

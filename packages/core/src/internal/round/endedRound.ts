@@ -1,0 +1,153 @@
+/** Ended rounds: the results of calls that have none when their round ends or waits, and the events of these calls. */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import type { Decision } from "../approval/decision.ts"
+import { outcomeUndecided } from "../approval/waitsWithin.ts"
+import { behind } from "../foundation/effect/sequence.ts"
+import type { ToolFailure } from "../projection/toolFailure.ts"
+import { announceEach } from "../result/announce.ts"
+import { deliverLast } from "../result/delivery.ts"
+import { failureOfEnded, outcomeUnknown } from "../result/failureOf.ts"
+import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
+import { announceStart } from "./runCall.ts"
+import { unknownSince } from "./missingTool.ts"
+import { undecided } from "./resume/pausedResult.ts"
+import { type Resumption, withdrawQuestionsAtEnd, withdrawQuestionsOf } from "./resume/withdrawQuestions.ts"
+import { failed, repairedIn, type RoundContext } from "./roundContext.ts"
+
+/** State of a resumed round's calls. */
+export interface Resumed {
+  readonly results: ReadonlyMap<string, CallResult>
+  readonly waiting: ReadonlyMap<string, Waiting>
+  readonly decisions: ReadonlyMap<string, Decision>
+}
+
+/** A call is not started, runs, has ended with its outcome, or has ended the run. */
+export type CallState = CallOutcome | { readonly _tag: "Running" } | {
+  readonly _tag: "Failed"
+  readonly cause: Cause.Cause<unknown>
+}
+
+/** The calls of one answer with their states. */
+export interface RoundState {
+  readonly calls: RoundContext
+  readonly raws: ReadonlyArray<RequestedCall>
+  readonly resumed: Resumed | undefined
+  readonly states: ReadonlyArray<CallState | undefined>
+  /** The waiting calls with their resumptions. */
+  readonly resumptions: ReadonlyMap<string, Resumption>
+}
+
+/** Returns the failure of a call that an earlier execution has started, and that this one has not executed, or not as far as that one. */
+const failureOfUnreached = (calls: RoundContext, call: RequestedCall): ToolFailure | undefined => {
+  const { run, run: { log, scope }, shown } = calls
+  if (log === undefined) return undefined
+  const record = calls.records.get(call.id)
+  if (record?.outcome.executed !== true) {
+    return log.hasUnmatchedCall(scope, call.id) ? unknownSince(calls, call) : undefined
+  }
+  return log.hasUnmatchedWithin(scope, call.id) ? outcomeUnknown(record, run.id, shown.user) : undefined
+}
+
+/** The error with which a call ended the run. */
+const errorOf = (state: CallState | undefined): unknown =>
+  state?._tag === "Failed" ? state.cause.reasons.find(Cause.isFailReason)?.error : undefined
+
+/** The result of a call that ended the run, or that the run's end interrupted. `waited`: how it waited before. */
+const endedResult = (
+  calls: RoundContext,
+  call: RequestedCall,
+  state: CallState | undefined,
+  waited: Waiting | undefined
+): CallResult => {
+  const { records, run, shown, shown: { user } } = calls
+  if (waited !== undefined && outcomeUndecided(waited) === "unknown" && !records.has(call.id)) {
+    return undecided(run, shown, call, waited)
+  }
+  const error = errorOf(state)
+  const record = records.get(call.id)
+  const earlier = error === undefined ? failureOfUnreached(calls, call) : undefined
+  return failed(call, earlier ?? failureOfEnded(record, error, run.id, user), repairedIn(record))
+}
+
+const withdrawQuestions = (round: RoundState): Effect.Effect<void> => {
+  return Effect.forEach(round.raws, (raw, index) => {
+    const state = round.states[index]
+    return state?._tag === "Waiting" ? withdrawQuestionsOf(round.calls, raw, state) : Effect.void
+  }, { discard: true })
+}
+
+/** Emits calls that never started as started and ended at once: for listeners every result has a start. */
+const announceMissing = (round: RoundState, results: ReadonlyArray<CallResult>): Effect.Effect<void> => {
+  return announceEach(round.calls.run, results, ({ call }) => {
+    const isReported = round.calls.emittedStarts.has(call.id) || round.resumed?.waiting.has(call.id) === true
+    return isReported ? Effect.void : announceStart(round.calls, call)
+  })
+}
+
+/** Withdraws waiting calls: people who were shown a question learn of it. */
+const withdraw = (round: RoundState): Effect.Effect<void> => {
+  const { run, shown } = round.calls
+  const waiting = round.raws.flatMap((raw, index) => {
+    const state = round.states[index]
+    return state?._tag === "Waiting" ? [undecided(run, shown, raw, state)] : []
+  })
+  return behind(Effect.suspend(() => withdrawQuestions(round)), () => announceMissing(round, waiting))
+}
+
+const resultOf = (
+  round: RoundState,
+  raw: RequestedCall,
+  state: CallState | undefined,
+  ends: boolean,
+  missing: Array<CallResult>
+): Effect.Effect<CallResult> => {
+  const { records, run, shown, tools } = round.calls
+  if (state?._tag === "Done") return Effect.succeed(state.result)
+  if (state?._tag === "Waiting") {
+    // No person decides about it any more: listeners learn that the question is withdrawn.
+    const result = undecided(run, shown, raw, state)
+    if (ends) missing.push(result)
+    return Effect.succeed(result)
+  }
+  const ended = endedResult(round.calls, raw, state, round.resumptions.get(raw.id)?.waiting)
+  return Effect.map(
+    deliverLast(
+      shown,
+      run,
+      tools.get(raw.name)?.tool.info,
+      ended,
+      errorOf(state),
+      records.get(raw.id)?.marks.read
+    ),
+    (delivered) => {
+      missing.push(delivered)
+      return delivered
+    }
+  )
+}
+
+/** Gives each call without a result one with the reason, and writes all of them. `ends`: whether the run does. */
+export const endRound = (
+  round: RoundState,
+  ends: boolean,
+  write: (results: ReadonlyArray<CallResult>) => void
+): Effect.Effect<void> => {
+  // It waits: each call has come to something.
+  if (!ends) round.calls.session.withdraw = withdraw(round)
+  const missing: Array<CallResult> = []
+  const cutOff = round.raws.flatMap((raw, index) => {
+    const state = round.states[index]?._tag
+    return state === undefined || state === "Running"
+      ? [withdrawQuestionsAtEnd(round.calls, raw, round.resumptions.get(raw.id))]
+      : []
+  })
+  const calledOff = () => Effect.all([withdrawQuestions(round), ...cutOff], { discard: true })
+  return Effect.flatMap(
+    Effect.forEach(round.raws, (raw, index) => resultOf(round, raw, round.states[index], ends, missing)),
+    (all) => {
+      write(all)
+      return behind(ends ? Effect.suspend(calledOff) : Effect.void, () => announceMissing(round, missing))
+    }
+  )
+}
