@@ -39,7 +39,7 @@ const Log: {
     readonly end: (root: Record) => void
   }
   readonly noLog: { readonly version: number; readonly before: (record: Record) => unknown }
-} = await load("callLog.ts")
+} = await load("../round/roundContext.ts")
 
 const { approve }: { readonly approve: (record: Record, approval: object) => void } = await load(
   "children/childCall.ts"

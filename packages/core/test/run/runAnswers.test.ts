@@ -21,7 +21,7 @@ interface Answers {
   readonly restore: (state: AnswersState) => void
 }
 
-const { Answers }: { readonly Answers: new() => Answers } = await load("repeatedAnswers.ts")
+const { Answers }: { readonly Answers: new() => Answers } = await load("session.ts")
 
 describe("answers", () => {
   const call = (name: string, params: unknown): Call => ({ id: "c", name, params })

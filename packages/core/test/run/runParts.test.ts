@@ -37,7 +37,7 @@ const { addSpanEvent, countModelRetry, countToolRetry, spanEvent }: {
   readonly countModelRetry: (context: Context.Context<never>, attributes: object) => void
   readonly countToolRetry: (context: Context.Context<never>, attributes: object) => void
   readonly spanEvent: (name: string, attributes: object) => Effect.Effect<void>
-} = await load("observe/counters.ts")
+} = await load("observe/telemetry.ts")
 
 describe("the usage of a call", () => {
   const bare = {

@@ -18,21 +18,65 @@ import { operatorMessage } from "../run/runFailure.ts"
 import { runCleanupsBefore } from "../run/writes/cleanups.ts"
 import { Annotation, type RunRecord } from "../run/runEntries.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
-import { inSpan } from "../run/observe/span.ts"
+import { inSpan } from "../run/observe/telemetry.ts"
 import type { Body } from "./runBody.ts"
 import type { Limits, Mode } from "./runMode.ts"
 import { ofRun, runOutcome } from "./runOutcome.ts"
 import { withDeadline } from "./deadline.ts"
-import { endNested, partOf } from "./nestedRun.ts"
 import { identifier, newRun } from "./newRun.ts"
+import { ConfigurationError } from "../../ConfigurationError.ts"
+import { noteForeignDefects } from "../call/execute/executorDefect.ts"
 import { refuseCompensated, registerRunCleanup, runCleanupsAtEnd } from "./compensation/pendingCleanup.ts"
-import { noteFailedRun } from "./compose/repeatedRun.ts"
+import { endOfEqualRun, noteFailedRun } from "./compose/repeatedRun.ts"
 import { afterInterruption, waitsForNobody, writesToCompensate } from "./compensation/compensationScope.ts"
 import type { ToCompensate } from "./compensation/compensateWrite.ts"
 import { compensateWrites, toCompensate } from "./compensation/compensateRun.ts"
+import { endedBody, endedLimits } from "./compensation/endedRun.ts"
 
 const optionally = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   value === undefined ? {} : { [key]: value } as { readonly [P in K]?: V }
+
+/** True if a run, or an outer run of it, has ended. */
+const hasEnded = (run: Run | undefined): boolean => run !== undefined && (run.nested.hasEnded || hasEnded(run.parent))
+
+/** Runs an agent as a part of the run around it, which waits for it when it ends. */
+const partOf = <A, E, R>(
+  parent: Run | undefined,
+  name: string,
+  effect: Effect.Effect<A, E, R>,
+  isOver: boolean
+): Effect.Effect<A, E, R> =>
+  parent === undefined ? effect : Effect.withFiber((fiber) => {
+    // Abandoned runs are compensated while the outer runs end.
+    if (!isOver && hasEnded(parent)) {
+      return Effect.die(
+        new ConfigurationError({
+          subject: `Agent "${name}"`,
+          problem: `it was started within a run of "${parent.path[0]}" that has ended: wait for it before that run ends`
+        })
+      )
+    }
+    return Effect.onExitPrimitive(
+      Effect.suspend(() => {
+        parent.nested.began(fiber)
+        return effect
+      }),
+      (exit) => {
+        if (Exit.isFailure(exit)) noteForeignDefects(exit.cause)
+        parent.nested.ended(fiber)
+        return undefined
+      }
+    )
+  })
+
+/** Ends a run: interrupts and awaits the work that it has started and that still runs. */
+const endNested = (run: Run): Effect.Effect<void> => {
+  run.nested.end()
+  return !run.nested.areRunning ? Effect.void : Effect.callback((resume) => {
+    run.nested.end(() => resume(Effect.void))
+    run.nested.interrupt()
+  })
+}
 
 /** One run from its first event to its last. */
 export class Boundary<Out, E, R, R2> {
@@ -261,3 +305,33 @@ export class Boundary<Out, E, R, R2> {
     }
   }
 }
+
+/** Runs the body of an agent within its boundary, in a context that the caller has read. */
+export const withinLimitsIn = <Out, E, R, R2>(
+  context: Context.Context<R2>,
+  declaration: Limits<R2>,
+  mode: Mode,
+  input: unknown,
+  body: Body<Out, E, R>
+): Effect.Effect<Out, E | BudgetExceeded, R | R2> => {
+  if (mode.ended !== undefined) {
+    const limits = endedLimits(declaration, mode.ended)
+    return new Boundary(limits, mode, input, endedBody(limits.compensates, mode.ended), context)
+      .effect() as Effect.Effect<Out>
+  }
+  const ambient = context as Context.Context<never>
+  const parent = Context.get(ambient, CurrentRun)
+  const end = parent?.nested.hasFailures === true
+    ? endOfEqualRun({ declaration, mode, input, context: ambient }, parent)
+    : undefined
+  return end as Exit.Exit<never, E> | undefined ?? new Boundary(declaration, mode, input, body, context).effect()
+}
+
+/** Runs the body of an agent within its boundary. */
+export const withinLimits = <Out, E, R, R2>(
+  declaration: Limits<R2>,
+  mode: Mode,
+  input: unknown,
+  body: Body<Out, E, R>
+): Effect.Effect<Out, E | BudgetExceeded, R | R2> =>
+  Effect.contextWith((context: Context.Context<R2>) => withinLimitsIn(context, declaration, mode, input, body))

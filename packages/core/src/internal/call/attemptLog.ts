@@ -22,7 +22,7 @@ import { noteExhausted } from "./repetition.ts"
 import { emit, type Run } from "../run/run.ts"
 import { isInterruption } from "../foundation/effect/signal.ts"
 import { stackless } from "../foundation/stacklessError.ts"
-import * as Telemetry from "../run/observe/counters.ts"
+import * as Telemetry from "../run/observe/telemetry.ts"
 import { addExecuted } from "../run/state/runState.ts"
 
 /** An attempt of a call. */

@@ -74,7 +74,7 @@ const writeOf = (executed: Executed, run: Run, known: CompensableWrite["known"])
 }
 
 /** Whether the event of a call's result reports its write. */
-export const isReported = ({ effects, isAgent }: ToolInfo, run: Run | undefined): run is Run =>
+const isReported = ({ effects, isAgent }: ToolInfo, run: Run | undefined): run is Run =>
   run?.audience?.details === true && effects !== "read" && isAgent !== true
 
 /** Notes the write of a call for the event of its result. An unknown write can be compensated only if the ledger knows its key. */

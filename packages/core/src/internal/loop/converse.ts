@@ -4,7 +4,7 @@ import * as Exit from "effect/Exit"
 import { taintedBy } from "../../Quarantine.ts"
 import { replyCodec } from "../model/answerRecord.ts"
 import { ask, type Reply } from "../model/callModel.ts"
-import { isSubstitute, type RespondWith } from "../model/modelDecision.ts"
+import type { RespondWith } from "../model/modelDecision.ts"
 import type { RoundContext } from "../round/roundContext.ts"
 import { executedElsewhere } from "../tool/from/toolkitGate.ts"
 import { withUniqueIds } from "../model/responseParts.ts"
@@ -190,7 +190,7 @@ const turns = Effect.fnUntraced(function*(
     session.isResumable = true
     isCompacted = answer === again
     if (answer === again) continue
-    if (isSubstitute(answer)) return substitute(state, answer)
+    if ("_tag" in answer) return substitute(state, answer)
     const { calls: raws, content } = withUniqueIds(answer.content, session.callIds)
     taintRun(run, executedElsewhere(content, isTrusted(tools)))
     if (raws.length === 0 && answer.finishReason !== "pause") {

@@ -1,31 +1,19 @@
 /** Joined messages: users' messages that the run reads from its inbox before a request to the model. */
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
-import { CurrentRunInbox, Message, type RunInbox } from "../../RunInbox.ts"
+import { Message, type RunInbox } from "../../RunInbox.ts"
 import { joinedKey, turnKey } from "../path/entryKeys.ts"
 import { type JoinedMark, joinedMarkOf } from "../run/joinedMark.ts"
-import { emit, type Run } from "../run/run.ts"
-import type { Conversation, Program } from "./program.ts"
+import { emit } from "../run/run.ts"
+import type { Conversation } from "./program.ts"
 
 const Messages = Schema.Array(Message)
 
 const decodeContent = Schema.decodeUnknownOption(Schema.toCodecJson(Prompt.UserMessage))
 
 const decodeEntry = Schema.decodeUnknownOption(Messages)
-
-/** Returns the inbox that a run reads: the outermost one, if no input guard would be passed by. */
-export const inboxOf = (
-  context: Context.Context<never>,
-  program: Pick<Program, "guardInput">,
-  run: Run
-): RunInbox | undefined => {
-  if (run.parent !== undefined || program.guardInput !== undefined) return undefined
-  const inbox = Context.get(context, CurrentRunInbox)
-  return inbox?.runId === run.id ? inbox : undefined
-}
 
 /** Position of the last message that has joined the run; 0 if none has. */
 const lastPosition = ({ run, transcript }: Conversation): number => {

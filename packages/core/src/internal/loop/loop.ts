@@ -16,7 +16,7 @@ import { Change } from "../../Guardrail.ts"
 import { guardInput, type InputGuard } from "./guards.ts"
 import type { InputText } from "./inputText.ts"
 import { choose } from "./tools/chooseSkill.ts"
-import { inboxOf } from "./joinedMessages.ts"
+import { CurrentRunInbox, type RunInbox } from "../../RunInbox.ts"
 import { presentationOf } from "../result/delivery.ts"
 import { isSubstitute } from "../model/modelDecision.ts"
 import { waitingCalls } from "../round/resume/nestedPauses.ts"
@@ -106,8 +106,10 @@ const beginWith = (
         if (skill !== undefined && isSubstitute(skill)) return Effect.sync(() => substitute(state, skill))
         const conversation = promptOf(program, input)
         session.requestTools = conversation && requestToolsIn(conversation)
-        const withRequested = withRequestTools(skill?.tools ?? program.tools, session.requestTools)
-        return Effect.flatMapEager(withRequested, (all) => {
+        const own = skill?.tools ?? program.tools
+        const { requestTools } = session
+        const offered = requestTools === undefined ? Effect.succeed(own) : withRequestTools(own, requestTools)
+        return Effect.flatMapEager(offered, (all) => {
           const tools = all.byName.size > program.maxTools ? withFinder(all, program.maxTools) : all
           return Effect.flatMapEager(instructionsFor(program, input), (instructions) => {
             const mended = begin(state, tools, input, text, skill?.skill, instructions, conversation)
@@ -172,6 +174,17 @@ const resumeRun = Effect.fnUntraced(function*(
   }
   return yield* converse(state, calls, tools)
 })
+
+/** Returns the inbox that a run reads: the outermost one, if no input guard would be passed by. */
+const inboxOf = (
+  context: Context.Context<never>,
+  program: Pick<Program, "guardInput">,
+  run: Run
+): RunInbox | undefined => {
+  if (run.parent !== undefined || program.guardInput !== undefined) return undefined
+  const inbox = Context.get(context, CurrentRunInbox)
+  return inbox?.runId === run.id ? inbox : undefined
+}
 
 /** Runs an agent once. Answers its output, or a {@link Pause}. */
 export const loop = (

@@ -16,7 +16,7 @@ import { countTokens } from "../foundation/tokens.ts"
 import type { Run } from "../run/run.ts"
 import { type Price, Prices, type PriceTable } from "../../Budget.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import { knownModelName, measureTokens } from "../run/observe/counters.ts"
+import { knownModelName, measureTokens } from "../run/observe/telemetry.ts"
 import { use } from "../run/state/runState.ts"
 
 /** The tokens of an answer, and how many of them are estimated. */

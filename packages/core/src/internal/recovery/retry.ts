@@ -4,6 +4,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Pull from "effect/Pull"
 import * as Schedule from "effect/Schedule"
 import { lastWait, recordWait } from "../call/replay/replayedFailures.ts"
@@ -23,7 +24,6 @@ import {
 import { backOff, checkTimes } from "../foundation/backOff.ts"
 import { keepingTags } from "../foundation/builtInTags.ts"
 import { noteRetried } from "../foundation/effect/retriedFailures.ts"
-import { valueOf } from "../foundation/effect/sequence.ts"
 import { isTransient as isDeclaredTransient } from "../projection/declaration.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
@@ -262,13 +262,14 @@ const waited = (
     })
   }
   const next = step(earlier?.at ?? clock.currentTimeMillisUnsafe(), error)
-  const known = valueOf(next)
-  return known !== undefined ? onSuccess(known.value) : Pull.matchEffect(next, {
-    onDone: () => {
-      noteRetried(error)
-      return Effect.succeed(false)
-    },
-    onFailure: Effect.failCause,
-    onSuccess
-  })
+  return Exit.isExit(next) && Exit.isSuccess(next) ?
+    onSuccess(next.value as Parameters<typeof onSuccess>[0]) :
+    Pull.matchEffect(next, {
+      onDone: () => {
+        noteRetried(error)
+        return Effect.succeed(false)
+      },
+      onFailure: Effect.failCause,
+      onSuccess
+    })
 }

@@ -26,21 +26,12 @@ const auditedCodes: ReadonlyMap<string, Decision> = new Map([
 
 /** Returns the audit's facts of a result. */
 export const verdictOf = (result: CallResult): Verdict | undefined => {
-  const decision = auditedCodes.get(codeOf(result) ?? "")
+  const decision = result.isFailure ? auditedCodes.get(codeOf(result) ?? "") : undefined
   return result.verdict ?? (decision === undefined ? undefined : { decision })
 }
 
-const audited = (run: Run, result: CallResult): Effect.Effect<void> => {
-  const verdict = verdictOf(result)
-  return verdict === undefined
-    ? Effect.void
-    : audit(
-      run,
-      verdict.of ??
-        { id: result.call.id, tool: result.call.name, args: result.repaired?.arguments ?? result.call.params },
-      verdict
-    )
-}
+const audited = (run: Run, { call, repaired }: CallResult, verdict: Verdict): Effect.Effect<void> =>
+  audit(run, verdict.of ?? { id: call.id, tool: call.name, args: repaired?.arguments ?? call.params }, verdict)
 
 const pendingTask = (run: Run, { call, encoded, pendingOf }: CallResult): Effect.Effect<void> =>
   pendingOf === undefined ? Effect.void : emit(run, () => ({
@@ -52,8 +43,12 @@ const pendingTask = (run: Run, { call, encoded, pendingOf }: CallResult): Effect
   }))
 
 /** A call has a result: for the audit and for listeners. An audit that fails ends the run, and listeners have the result before. */
-export const announce = (run: Run, result: CallResult): Effect.Effect<void> =>
-  behind(audited(run, result), () => announceResult(run, result))
+export const announce = (run: Run, result: CallResult): Effect.Effect<void> => {
+  const verdict = verdictOf(result)
+  return verdict === undefined
+    ? announceResult(run, result)
+    : behind(audited(run, result, verdict), () => announceResult(run, result))
+}
 
 /** Announces results in turn. Behind an audit that fails they are for listeners alone: a store that hangs would hold up each of them. */
 export const announceEach = (

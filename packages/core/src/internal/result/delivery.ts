@@ -15,6 +15,7 @@ import { type Envelope, notice } from "../../Quarantine.ts"
 import * as Redaction from "../../Redaction.ts"
 import { CaptureContent } from "../../Telemetry.ts"
 import type { ToolInfo } from "../call/tool/toolInfo.ts"
+import { isLongerThan } from "../foundation/json/jsonShape.ts"
 import { defaultResultLimit, limited } from "../projection/longResult.ts"
 import { withMark } from "../projection/degradedMark.ts"
 import type { Run as FullRun } from "../run/run.ts"
@@ -82,7 +83,8 @@ const success = (
       modelOutput: result.modelOutput?.map((part) => textOnly(redactor, part))
     }
     : result
-  const shown = whole.pendingOf === undefined ? limited(whole, limit) : whole
+  const isShort = whole.modelOutput === undefined && !isLongerThan(whole.encoded, limit)
+  const shown = isShort || whole.pendingOf !== undefined ? whole : limited(whole, limit)
   const presented = presentedAs(run, sources, shown, redactor)
   return shown.encoded === whole.encoded ? presented : Effect.zipWith(
     presented,

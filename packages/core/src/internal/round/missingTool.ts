@@ -9,8 +9,7 @@ import * as Arguments from "../call/arguments/toolArguments.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { outcomeUnknown } from "../result/failureOf.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
-import type { RoundContext } from "./roundContext.ts"
-import { counted } from "./repeatedFailures.ts"
+import { counted, type RoundContext } from "./roundContext.ts"
 import { addExecuted, use } from "../run/state/runState.ts"
 
 /**

@@ -24,8 +24,7 @@ import { Used } from "../run/used.ts"
 import { resultsMessage } from "../run/transcript.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import type { ExecutedCall } from "../run/runEntries.ts"
-import type { RoundContext } from "./roundContext.ts"
-import { countsOf, setCounts } from "./repeatedFailures.ts"
+import { countsOf, type RoundContext, setCounts } from "./roundContext.ts"
 
 const Recorded = Schema.Struct({
   tool: Schema.String,

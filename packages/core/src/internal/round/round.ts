@@ -5,9 +5,17 @@ import * as Exit from "effect/Exit"
 import * as Path from "../path/path.ts"
 import * as Failures from "../projection/failures.ts"
 import { announce, announcePending } from "../result/announce.ts"
-import { delivered, failed, type RoundContext } from "./roundContext.ts"
+import {
+  callKey,
+  delivered,
+  failed,
+  knownFailure,
+  noteResult,
+  repeated,
+  type RoundContext,
+  unknown
+} from "./roundContext.ts"
 import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
-import { callKey, knownFailure, noteResult, repeated, unknown } from "./repeatedFailures.ts"
 import { recordCall, recordedOutcome, tallying } from "./recordedCall.ts"
 import { type Resumption, resumptionOf, withdrawQuestionsAtEnd } from "./resume/withdrawQuestions.ts"
 import { resumeCall } from "./resume/resumeCall.ts"
@@ -115,15 +123,16 @@ export class Round implements RoundOutcome, RoundState {
       const state: CallState = Exit.isSuccess(exit) ? exit.value : { _tag: "Failed", cause: exit.cause }
       this.end(index, state)
       if (state === resumption?.waiting) return Effect.void
-      return behind(
-        withdrawQuestionsAtEnd(this.calls, raw, resumption, state),
-        () =>
-          state._tag !== "Done" ? this.announce(state) : Effect.flatMapEager(
-            // Waiting calls within the call are abandoned by the run.
-            calls.run.nested.hasPendingEnd ? runCleanups(calls.run) : Effect.void,
-            () => Effect.flatMapEager(this.announce(state), () => record(state.result))
-          )
-      )
+      const announced = () =>
+        state._tag !== "Done" ? this.announce(state) : Effect.flatMapEager(
+          // Waiting calls within the call are abandoned by the run.
+          calls.run.nested.hasPendingEnd ? runCleanups(calls.run) : Effect.void,
+          () => Effect.flatMapEager(this.announce(state), () => record(state.result))
+        )
+      const admission = calls.records.get(raw.id)?.admission
+      return resumption === undefined && admission?.stop === undefined && admission?.questions === undefined
+        ? announced()
+        : behind(withdrawQuestionsAtEnd(this.calls, raw, resumption, state), announced)
     }
     return resumption === undefined
       ? this.make(calls, raw, index, ended)

@@ -1,15 +1,20 @@
-/** Round context: state that the calls of an agent's run share. */
+/** Round context: state that the calls of an agent's run share, with their repeated failures, their repeated results, and the calls that were let on. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { ToolCall } from "../call/call.ts"
-import type { CallRecord, Gate } from "../call/record/record.ts"
+import { type CallLog, type CallRecord, type Gate, rootOf, toolName } from "../call/record/record.ts"
 import type { ToolInfo } from "../call/tool/toolInfo.ts"
 import { type CallOutcome, type CallResult, codeOf, type RequestedCall } from "../run/callResult.ts"
 import type { Run } from "../run/run.ts"
 import type { Session } from "../run/session.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
 import { deliver, type Presentation } from "../result/delivery.ts"
+import * as Failures from "../projection/failures.ts"
+import { canonicalJson } from "../foundation/json/canonicalJson.ts"
+import type { EarlierCall } from "../../Policy.ts"
+import type { ExecutedCall } from "../run/runEntries.ts"
+import { admitCall, forgetAdmitted } from "../run/state/runState.ts"
 
 /** Shared state of the calls of an agent's run. */
 export interface RoundContext {
@@ -38,8 +43,6 @@ export interface RoundContext {
   readonly equalRunning?: ((raw: RequestedCall) => string | undefined) | undefined
 }
 
-export { callLog } from "../call/callLog.ts"
-
 /** The call that a run is made in, if there is one. */
 export const callAround = (context: Context.Context<never>): RoundContext["within"] =>
   Context.getOrUndefined(context, ToolCall)?.record
@@ -62,7 +65,7 @@ export const delivered = (
 ): Effect.Effect<CallOutcome> => {
   const record = records.get(result.call.id)
   const repaired = result.repaired ?? repairedIn(record)
-  const entry = codeOf(result) === "outcome_unknown" ? record?.claiming.entry : undefined
+  const entry = result.isFailure && codeOf(result) === "outcome_unknown" ? record?.claiming.entry : undefined
   const known = repaired === undefined ? result : { ...result, repaired }
   return Effect.mapEager(
     deliver(shown, run, info, entry === undefined ? known : { ...known, entry }, read),
@@ -76,3 +79,149 @@ export const failed = (
   failure: ToolFailure,
   repaired: CallResult["repaired"] = undefined
 ): CallResult => ({ call, isFailure: true, encoded: failure, modelOutput: undefined, repaired })
+
+/** Names calls of the same tool with the same arguments. */
+export const callKey = (call: RequestedCall): string => `${call.name}\n${canonicalJson(call.params)}`
+
+/** The failure that the same call has come to too often, if there is one. */
+export const repeated = (
+  { repeatedFailures, session }: RoundContext,
+  call: RequestedCall
+): { readonly code: string; readonly times: number } | undefined => {
+  if (session.failures.size === 0) return undefined
+  for (const [code, times] of session.failures.get(callKey(call)) ?? []) {
+    if (times >= repeatedFailures) return { code, times }
+  }
+  return undefined
+}
+
+/** Number of failures of a call so far, by code. */
+export const countsOf = ({ session }: RoundContext, call: RequestedCall): Readonly<Record<string, number>> =>
+  Object.fromEntries(session.failures.get(callKey(call)) ?? [])
+
+/** Restores the counts of an earlier execution of the run. */
+export const setCounts = (
+  { session }: RoundContext,
+  call: RequestedCall,
+  counts: Readonly<Record<string, number>>
+): void => {
+  const key = callKey(call)
+  const codes = session.failures.get(key) ?? new Map<string, number>()
+  for (const [code, times] of Object.entries(counts)) codes.set(code, Math.max(codes.get(code) ?? 0, times))
+  session.failures.set(key, codes)
+}
+
+const countFailure = ({ session }: RoundContext, call: RequestedCall, code: string): number => {
+  const key = callKey(call)
+  const codes = session.failures.get(key) ?? new Map<string, number>()
+  const times = (codes.get(code) ?? 0) + 1
+  codes.set(code, times)
+  session.failures.set(key, codes)
+  return times
+}
+
+/** A failure of a call that the model made: counted, and reworded above the limit. */
+export const counted = (
+  calls: RoundContext,
+  call: RequestedCall,
+  failure: ToolFailure
+): CallResult => {
+  const times = countFailure(calls, call, failure.code)
+  return failed(
+    call,
+    // An outcome that is unknown is reported each time: the next call of the same kind is not made.
+    times < calls.repeatedFailures || failure.code === "outcome_unknown"
+      ? failure
+      : Failures.repeatedCall(times, failure.code, calls.run.id, calls.shown.user)
+  )
+}
+
+/** The failure of a call of a tool that there is not. */
+export const unknown = (calls: RoundContext, call: RequestedCall): CallResult => {
+  const failure = Failures.toolNotFound(call.name, calls.offered, calls.run.id, calls.shown.user)
+  countFailure(calls, call, failure.code)
+  return failed(call, failure)
+}
+
+/** Notes a result. One of the same call that succeeded starts the count of its failures again. */
+export const noteResult = ({ session, tools }: RoundContext, { call, encoded, isFailure }: CallResult): void => {
+  if (isFailure) return
+  if (session.failures.size > 0) session.failures.delete(callKey(call))
+  if (tools.get(call.name)?.tool.info.equalCalls.allowIdenticalCalls !== true) session.answers.note(call, encoded)
+}
+
+/** The failure of a call that is not made, because it has given the same result too often. */
+export const knownFailure = (calls: RoundContext, call: RequestedCall): ToolFailure | undefined => {
+  const times = calls.tools.get(call.name)?.tool.info.equalCalls.allowIdenticalCalls === true
+    ? 0
+    : calls.session.answers.timesOf(call)
+  return times < calls.repeatedCalls ? undefined : Failures.sameResult(times, calls.run.id, calls.shown.user)
+}
+
+const rootRun = (run: Run): Run => run.parent === undefined ? run : rootRun(run.parent)
+
+const argumentsOf = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+const ofExecuted = (entry: ExecutedCall): EarlierCall => ({
+  tool: entry.tool,
+  callId: entry.callId,
+  get arguments() {
+    return argumentsOf(entry.arguments)
+  },
+  outcome: entry.outcome
+})
+
+const keyOf = (agentRunId: string | undefined, callId: string, tool: string): string =>
+  `${agentRunId ?? ""}\n${callId}\n${tool}`
+
+class RunCalls implements CallLog {
+  private readonly run: Run
+
+  constructor(run: Run) {
+    this.run = run
+  }
+
+  get version(): number {
+    return this.run.counts.admitted.version
+  }
+
+  private get agentRunId(): string | undefined {
+    return this.run.parent === undefined ? undefined : this.run.agentRunId
+  }
+
+  before(record: CallRecord): ReadonlyArray<EarlierCall> {
+    const calls = new Map<string, EarlierCall>()
+    for (const entry of rootRun(this.run).counts.executed) {
+      calls.set(keyOf(entry.agentRunId, entry.callId, entry.tool), ofExecuted(entry))
+    }
+    for (const [made, { agentRunId, arguments: args }] of this.run.counts.admitted.calls ?? []) {
+      const other = made as CallRecord
+      const key = keyOf(agentRunId, other.callId, toolName(other))
+      if (!calls.has(key)) {
+        calls.set(key, { tool: toolName(other), callId: other.callId, arguments: args, outcome: "running" })
+      }
+    }
+    calls.delete(keyOf(this.agentRunId, record.callId, toolName(record)))
+    return [...calls.values()]
+  }
+
+  admit(record: CallRecord, args: unknown): void {
+    admitCall(this.run, record, this.agentRunId ?? "", args)
+  }
+
+  end(root: CallRecord): void {
+    forgetAdmitted(this.run, (record) => rootOf(record as CallRecord) === root)
+  }
+}
+
+/** The log of an agent's run: it shows the calls of the outermost run that the agent's is part of. */
+export const callLog = (run: Run): CallLog => new RunCalls(run)
+
+/** The log of calls that no run holds together. */
+export const noLog: CallLog = { version: 0, before: () => [], admit: () => {}, end: () => {} }

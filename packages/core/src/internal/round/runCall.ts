@@ -9,8 +9,7 @@ import { type Call, forAgent, ToolCall } from "../call/call.ts"
 import { Escalation, Pending } from "../../ToolError.ts"
 import type * as Tool from "../tool/tool.ts"
 import * as Arguments from "../call/arguments/toolArguments.ts"
-import { delivered, repairedIn, type RoundContext } from "./roundContext.ts"
-import { counted } from "./repeatedFailures.ts"
+import { counted, delivered, repairedIn, type RoundContext } from "./roundContext.ts"
 import { type CallOutcome, type CallResult, codeOf, type RequestedCall } from "../run/callResult.ts"
 import { type Approval, type Continuation, noteClientFailure } from "../call/record/admission.ts"
 import { continueAfter, setTool } from "../call/record/attempts.ts"
@@ -42,7 +41,7 @@ import { Redaction } from "../../Redaction.ts"
 import { cutText } from "../foundation/json/jsonShape.ts"
 import { emit } from "../run/run.ts"
 import { errorName } from "../run/observe/errorName.ts"
-import { inSpan } from "../run/observe/span.ts"
+import { inSpan } from "../run/observe/telemetry.ts"
 
 /** Done when a call has ended, however it did. */
 export type OnEnd = (exit: Exit.Exit<CallOutcome, unknown>) => Effect.Effect<void>
@@ -53,7 +52,9 @@ const errorType = (exit: Exit.Exit<CallOutcome, unknown>, context: Context.Conte
     ? errorName(exit.cause, Context.get(context, Redaction))
     : exit.value._tag === "Waiting"
     ? "approval_required"
-    : codeOf(exit.value.result)
+    : exit.value.result.isFailure
+    ? codeOf(exit.value.result)
+    : undefined
 
 /** Writes the arguments and the result into the span of a call. */
 const captured = (raw: RequestedCall, effect: Effect.Effect<CallOutcome, unknown, unknown>): typeof effect =>
@@ -334,14 +335,9 @@ export const runCall = (
     onEnd: (exit) => {
       noteEnded(record, exit)
       gate.log.end(record)
-      return Effect.flatMapEager(
-        settle(call),
-        () =>
-          behind(
-            record.admission.audited === undefined ? Effect.void : auditWithin(run, record),
-            () => onEnd === undefined ? Effect.void : onEnd(exit)
-          )
-      )
+      const last = () => onEnd === undefined ? Effect.void : onEnd(exit)
+      const audited = () => record.admission.audited === undefined ? last() : behind(auditWithin(run, record), last)
+      return record.claiming.settle === undefined ? audited() : Effect.flatMapEager(settle(call), audited)
     }
   })
 }

@@ -15,7 +15,6 @@ import { errorFields, toolName } from "../call/record/record.ts"
 import { setTool } from "../call/record/attempts.ts"
 import { keepingTags } from "../foundation/builtInTags.ts"
 import { provide } from "../foundation/effect/provideService.ts"
-import { valueOf } from "../foundation/effect/sequence.ts"
 import { childSpan } from "./childSpan.ts"
 import { modelOutputOf, noParts } from "./modelOutput.ts"
 import { type Any, type Check, TypeId } from "./tool.ts"
@@ -167,7 +166,8 @@ export const resultEncoder = (success: Schema.Top): ResultEncoder => {
   if (!isPrimitive(success)) return viaJson
   return (value) => {
     const encoded = encode(value)
-    const known = valueOf(encoded)
-    return known !== undefined && isJsonPrimitive(known.value) ? Effect.succeed(known.value) : viaJson(value)
+    return Exit.isExit(encoded) && Exit.isSuccess(encoded) && isJsonPrimitive(encoded.value)
+      ? Effect.succeed(encoded.value)
+      : viaJson(value)
   }
 }

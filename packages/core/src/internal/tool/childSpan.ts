@@ -12,7 +12,7 @@ import { announceResult, verdictOf } from "../result/announce.ts"
 import { deliver, presentationOf } from "../result/delivery.ts"
 import { type CallResult, codeOf } from "../run/callResult.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
-import { inSpan, tracingOf } from "../run/observe/span.ts"
+import { inSpan, tracingOf } from "../run/observe/telemetry.ts"
 import { type ChildExit, childResult, waits } from "./childResult.ts"
 import type { Any, Checked } from "./tool.ts"
 

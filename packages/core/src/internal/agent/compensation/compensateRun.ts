@@ -12,7 +12,7 @@ import { type CompensableWrite, type CompletedWrite, idAround } from "../../run/
 import type { CompensationLog } from "../../run/writes/compensationLog.ts"
 import { answeredCalls, handOver } from "../../run/writes/ledgerAnswers.ts"
 import { emit, type Run } from "../../run/run.ts"
-import { inSpan } from "../../run/observe/span.ts"
+import { inSpan } from "../../run/observe/telemetry.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import { addCompensation, noteCompensating } from "../../run/state/runState.ts"
 import { type ToCompensate, WriteCompensation } from "./compensateWrite.ts"

@@ -10,7 +10,7 @@ import { maxDepth, shapeOf, textShapeOf } from "../../foundation/json/jsonShape.
 import { objectMistake } from "../../foundation/json/jsonSyntax.ts"
 import { lossyNumbers, roundedNumbers } from "../../foundation/json/lossyNumbers.ts"
 import { decoderOfJson } from "../../foundation/json/jsonForm.ts"
-import { valueOf } from "../../foundation/effect/sequence.ts"
+import * as Exit from "effect/Exit"
 import { toJson } from "../../foundation/json/jsonValue.ts"
 import { fromIssue } from "../../foundation/schema/schemaIssues.ts"
 
@@ -105,7 +105,7 @@ export const argumentsDecoder = <Params, R>(
   return ({ isLarge, object }) => {
     // Options of any kind take the slower of effect's two ways through a struct.
     const decoded = onExcessProperty === "ignore" ? decode(object) : decode(object, { onExcessProperty })
-    return valueOf(decoded) !== undefined
+    return Exit.isExit(decoded) && Exit.isSuccess(decoded)
       ? decoded
       : decodeJson(object, { errors: isLarge ? "first" : "all", onExcessProperty, reportInput: true })
   }

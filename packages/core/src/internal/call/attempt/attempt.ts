@@ -15,7 +15,7 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as Result from "effect/Result"
 import * as Option from "effect/Option"
-import * as Telemetry from "../../run/observe/counters.ts"
+import * as Telemetry from "../../run/observe/telemetry.ts"
 import * as Arguments from "../arguments/toolArguments.ts"
 import { CurrentRun } from "../../run/run.ts"
 import { mayRunAgain, ToolCall } from "../call.ts"
@@ -33,7 +33,7 @@ import { hasChildren } from "../record/children.ts"
 import { refuseDetached } from "../children/detachedCall.ts"
 import { refuse, withdraw } from "../refusal.ts"
 import { CurrentRetryBudget } from "../../../RetryBudget.ts"
-import { valueOf } from "../../foundation/effect/sequence.ts"
+import * as Exit from "effect/Exit"
 import { isGivenUp, noteStart } from "../repetition.ts"
 import { useMarks } from "../record/recovering.ts"
 import { announceAttempt, announceEnd, failAttempt, numberFor } from "../attemptLog.ts"
@@ -125,8 +125,7 @@ const readArguments: Step = (next) => (attempt) => {
     attempt.params = params
     return next(attempt)
   }
-  const known = valueOf(decoded)
-  if (known !== undefined) return continueWith(known.value)
+  if (Exit.isExit(decoded) && Exit.isSuccess(decoded)) return continueWith(decoded.value)
   return Effect.matchEffect(decoded, {
     onFailure: ({ issue }) =>
       refuseUnlessStarted(attempt.today, invalidArguments(attempt, fromIssue(issue, { messages: true }))),

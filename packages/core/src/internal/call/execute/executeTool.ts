@@ -19,7 +19,7 @@ import { type Call, mayRunAgain, ToolCall } from "../call.ts"
 import { committed, type Fate, type Transaction } from "./committedCall.ts"
 import { refuseDetached } from "../children/detachedCall.ts"
 import { outerOf } from "../record/record.ts"
-import { encodedResult, isReported, noteCompensable } from "../compensableWrite.ts"
+import { encodedResult, noteCompensable } from "../compensableWrite.ts"
 import { executionFailed, ofUnknownOutcome, timedOut } from "./executionErrors.ts"
 import { namingDefects } from "./executorDefect.ts"
 import { isPassThrough, mayBeRepeated, type PassThrough } from "./passThrough.ts"
@@ -193,7 +193,9 @@ class Execution<Params, A, D, R> {
     if (this.isRolledBack && record.outcome.running === 0) noteExecuted(record, started.isRepeated)
     for (const entry of started.entries) entry.outcome = attemptOutcome(exit, record)
     const { info } = this.executable
-    if (info.compensation !== undefined || isReported(info, run)) this.noteCompensable(exit, isKeyed, started.position)
+    if (info.compensation !== undefined || run?.audience?.details === true) {
+      this.noteCompensable(exit, isKeyed, started.position)
+    }
     noteChange(run)
   }
 

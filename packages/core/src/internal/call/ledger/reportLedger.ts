@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import { Redaction } from "../../../Redaction.ts"
 import type { LedgerError } from "../../idempotency/ledgerStore.ts"
 import { forOperator } from "../../projection/audiences.ts"
-import * as Telemetry from "../../run/observe/counters.ts"
+import * as Telemetry from "../../run/observe/telemetry.ts"
 import type { Asking } from "./keyedAttempt.ts"
 
 /** Logs the failure of an operation, in the operator's projection and redacted. */
