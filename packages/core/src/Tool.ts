@@ -4,7 +4,7 @@
  * `tool.call` is an ordinary Effect that needs a `ToolCall`. Recovery is declared next to the tool with ordinary Effect
  * operators, by {@link onError}. Errors that remain in its type can still end a run.
  */
-export type { PassThrough } from "./internal/call/execute/passThrough.ts"
+export type { PassThrough } from "./internal/call/execute/effects.ts"
 export type { OnUnknownKeys } from "./internal/call/tool/toolInfo.ts"
 export type { ImportedJsonSchema, JsonSchemaOptions } from "./internal/foundation/schema/jsonSchemaImport.ts"
 export { escalate, throwException } from "./internal/tool/builtIn.ts"

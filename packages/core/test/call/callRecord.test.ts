@@ -125,14 +125,13 @@ describe("the effect of a call", () => {
     }
   })
 
-  it("the end of the execution decides a known effect", () => {
+  it("the end of a failed execution decides a known effect", () => {
     const says = (error: unknown) => error === "not done"
     const within = (happened: Known) => ({ within: new Set([recordOf("write", { happened })]) })
     const both = Exit.failCause(Cause.combine(Cause.fail("not done"), Cause.die("no")))
     const cases: ReadonlyArray<
       readonly [effects: Effects, Exits, Partial<Record>, isKeyed: boolean, Known]
     > = [
-      ["write", Exit.succeed(1), {}, false, "yes"],
       ["write", Exit.die("no"), {}, false, "unknown"],
       ["write", both, {}, false, "unknown"],
       ["write", Exit.fail(pending), {}, false, "yes"],

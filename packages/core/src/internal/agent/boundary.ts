@@ -145,7 +145,7 @@ export class Boundary<Out, E, R, R2> {
   private begin(): Effect.Effect<Out, E | BudgetExceeded, R> {
     const { body, run, run: { account } } = this
     return Effect.flatMapEager(
-      emit(run, () => {
+      run.audience === undefined ? Effect.void : emit(run, () => {
         this.isReported = true
         const resumed = this.mode.resumed !== undefined || run.log?.isReplay === true
         const limits = run.audience?.details === true ? account.caps : undefined

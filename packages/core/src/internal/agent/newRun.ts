@@ -200,6 +200,9 @@ export const newRun = <R>(
   const known = logOf(parent, id, ambient)
   const log = over === undefined ? known : RunLog.abandoned(id, known)
   const isOver = over !== undefined || parent?.start.isOver === true
+  const ownCaps = capsUnder(defaults?.caps, caps)
+  const writeLog = writesOf(parent, log, ambient)
+  const taintedBy = taintOf(parent, outerCall === undefined ? undefined : call, resumed)
   const run: Run = {
     id,
     agentRunId: parent === undefined
@@ -228,7 +231,7 @@ export const newRun = <R>(
     clock,
     account: over !== undefined ? accountOver(name) : new Account(
       name,
-      capsUnder(defaults?.caps, caps),
+      ownCaps,
       thresholds ?? defaults?.thresholds ?? [],
       {
         onThreshold: (budget, threshold, used, limit) =>
@@ -250,9 +253,9 @@ export const newRun = <R>(
     counts: newCounts(parent, resumed),
     ...newFacts(
       parent,
-      writesOf(parent, log, ambient),
+      writeLog,
       compensates && { whenRejected: compensates.after.has("rejection") },
-      taintOf(parent, outerCall === undefined ? undefined : call, resumed),
+      taintedBy,
       resumed
     )
   }

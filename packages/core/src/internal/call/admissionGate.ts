@@ -7,7 +7,7 @@ import type { Call } from "./call.ts"
 import { doneCall, endOf, startedWithin, triedCall } from "./replay/pausedWrites.ts"
 import { CurrentRun } from "../run/run.ts"
 import { happenedItself } from "./execute/effects.ts"
-import { type CallRecord, rootOf, type Stop } from "./record/record.ts"
+import { type CallRecord, isStopped, repeatStop, rootOf, type Stop, stopNow, stopped } from "./record/record.ts"
 import { quietSiblings } from "./children/blockedQuestion.ts"
 import { noteAdmitted, noteSubstitute } from "./record/admission.ts"
 import type { ToolInfo } from "./tool/toolInfo.ts"
@@ -16,7 +16,6 @@ import { DecisionRefused } from "../approval/outcome.ts"
 import { canonicalJson } from "../foundation/json/canonicalJson.ts"
 import { resultOrEffect } from "../foundation/options/hookResult.ts"
 import type { Kind } from "../foundation/options/optionCheck.ts"
-import { isStopped, repeatStop, stopNow, stopped } from "./stop.ts"
 
 /** True if an execution can be repeated at a resumption: neither a write nor under a key. */
 const isRepeatable = ({ claiming: { claim }, attempts: { tool } }: CallRecord, level: Call["level"]): boolean =>

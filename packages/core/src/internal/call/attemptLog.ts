@@ -12,10 +12,9 @@ import type { ExecutedCall } from "../run/runEntries.ts"
 import type { Call } from "./call.ts"
 import { ExecutionError, type FailedAttempt, OutcomeUnknown, Pending, Timeout } from "../../ToolError.ts"
 import * as Arguments from "./arguments/toolArguments.ts"
-import { isWrite, mayBeRepeated } from "./execute/passThrough.ts"
-import { waitsInAgent } from "./stop.ts"
+import { isWrite, mayBeRepeated } from "./execute/effects.ts"
+import { type CallRecord, type ErrorFields, errorFields, subjectOf, waitsInAgent } from "./record/record.ts"
 import type { AttemptError } from "./attemptError.ts"
-import { type CallRecord, type ErrorFields, errorFields, subjectOf, toolName } from "./record/record.ts"
 import { addUnrecorded, noteFailure } from "./record/recovering.ts"
 import { forgetAnswer, noteError } from "./record/outcome.ts"
 import { noteExhausted } from "./repetition.ts"
@@ -90,7 +89,7 @@ type Entry = { -readonly [K in keyof ExecutedCall]: ExecutedCall[K] }
 export const openEntry = ({ call, number, run }: Pick<Attempt, "call" | "number" | "run">) => {
   const { recovering: { fixedBy } } = call.record
   const entry: Entry = {
-    tool: toolName(call.record),
+    tool: call.record.attempts.tool?.name ?? "",
     callId: call.id,
     attempt: number,
     arguments: Arguments.toText(call.arguments),

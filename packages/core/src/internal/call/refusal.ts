@@ -8,11 +8,9 @@ import type { OutcomeUnknown } from "../../ToolError.ts"
 import { emit, type Run } from "../run/run.ts"
 import { errorName } from "../run/observe/errorName.ts"
 import type { Call } from "./call.ts"
-import { stopped } from "./stop.ts"
-import { unknownOutcome } from "./execute/effects.ts"
-import { isWrite, type PassThrough } from "./execute/passThrough.ts"
+import { stopped, subjectOf } from "./record/record.ts"
+import { isWrite, type PassThrough, unknownOutcome } from "./execute/effects.ts"
 import type { AttemptError } from "./attemptError.ts"
-import { subjectOf } from "./record/record.ts"
 
 /** Returns whether the process-wide budget, if there is one, pays for one more retry. */
 export const withdraw = (context: Context.Context<never>): Effect.Effect<boolean> =>

@@ -1,8 +1,7 @@
 /** Repeated failures of a call: which were followed by another attempt, and which errors an inner level has decided about. */
 import { ExecutionError, type FailedAttempt, InvalidArgs, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 import { tagOf } from "../foundation/errorTags.ts"
-import { isRetried, moment } from "../foundation/effect/retriedFailures.ts"
-import { noteMoment } from "./record/attempts.ts"
+import { isRetried } from "../foundation/effect/retriedFailures.ts"
 import type { CallRecord } from "./record/record.ts"
 import { addRepetition, decide, type Repetition } from "./record/recovering.ts"
 
@@ -58,12 +57,6 @@ const isExhaustedWithin = (error: unknown): boolean =>
 /** True if a layer within the last attempt has given its error up: a call made by the executor, or a request of it. */
 const isGivenUpWithin = (record: CallRecord, error: unknown): boolean =>
   isExhaustedWithin(error) || isRetried(error, record.attempts.moment)
-
-/** Notes that an attempt starts: after the last one's failure, if there is one. */
-export const noteStart = (record: CallRecord): void => {
-  if (record.attempts.count > 0) noteRepetition(record, record.attempts.count + 1)
-  noteMoment(record, moment())
-}
 
 /** True if the last attempt was made with these arguments, and its error was given up. */
 export const isGivenUp = (record: CallRecord, args: unknown): boolean =>

@@ -1,8 +1,8 @@
 /** Calls of one answer, within an agent's run: their shared state, and whether the run waits for some of them. */
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import { callLog, type RoundContext } from "../round/roundContext.ts"
 import type { Resumed } from "../round/endedRound.ts"
-import { Round } from "../round/round.ts"
+import { runRound } from "../round/round.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
 import { Pause } from "./pause.ts"
 import type { Conversation } from "./program.ts"
@@ -40,31 +40,6 @@ export const callsOf = (
   }
 }
 
-/**
- * Begins the calls of an answer: the effect runs them, once, and returns `outcomeOf` their round. `note` writes the calls
- * into the transcript: from that step on each of them has a result, however the run ends.
- */
-export const runRound = <A>(
-  { run }: Pick<Conversation, "run">,
-  calls: RoundContext,
-  raws: ReadonlyArray<RequestedCall>,
-  note: () => void,
-  resumed: Resumed | undefined,
-  outcomeOf: (round: Round) => A
-): Effect.Effect<A, unknown, unknown> =>
-  // An interruption during the first step takes effect before the second, which notes the calls.
-  Effect.uninterruptibleMask((restore) =>
-    Effect.suspend(() => {
-      note()
-      const round = new Round(calls, raws, resumed)
-      return Effect.flatMap(round.runAll(restore), () =>
-        Effect.flatMapEager(
-          round.waiting.length > 0 ? Effect.void : run.account.round(round.allFailed),
-          () => Effect.succeed(outcomeOf(round))
-        ))
-    })
-  )
-
 /** Begins the calls of an answer. Returns their results, or how the run ends if some of them wait. */
 export const runCalls = (
   state: Conversation,
@@ -80,7 +55,6 @@ export const runCalls = (
     asked = transcript.length
   }
   return runRound(
-    state,
     calls,
     raws,
     noted,

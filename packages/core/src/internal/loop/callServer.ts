@@ -15,7 +15,8 @@ import { type Outcome, outcomeOfFailure, outcomeOfResult, outcomeOfWait } from "
 import { callKey } from "../round/roundContext.ts"
 import type { CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
 import { Session } from "../run/session.ts"
-import { callsOf, runRound } from "./answerCalls.ts"
+import { runRound } from "../round/round.ts"
+import { callsOf } from "./answerCalls.ts"
 import { withUniqueIds } from "../model/responseParts.ts"
 import type { Conversation } from "./program.ts"
 import { answerOf, type GivenCall } from "./singleCall.ts"
@@ -122,7 +123,6 @@ export class CallServer {
       decisions: decided.decisions
     }
     const ran = runRound(
-      state,
       { ...calls, gate: { ...calls.gate, messages, canKeep: false }, equalRunning: (raw) => this.equalRunning(raw) },
       [raw],
       () => session.transcript.assistant(content),

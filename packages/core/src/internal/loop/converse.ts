@@ -31,7 +31,7 @@ import { transformerOf } from "../../ModelProvider.ts"
 import type { Format } from "../model/sendRequest.ts"
 import { textOf } from "./inputText.ts"
 import { corrected, correction } from "./outputText.ts"
-import { emit } from "../run/run.ts"
+import { emit, type Run } from "../run/run.ts"
 
 /** The program answered in the model's place. */
 export const substitute = (state: Conversation, decision: RespondWith<unknown>): unknown => {
@@ -80,6 +80,10 @@ const finish = (
 /** True if results of a tool are trusted; those of an unknown tool are not. */
 export const isTrusted = ({ byName }: ToolSet) => (name: string): boolean => byName.get(name)?.tool.trust === "trusted"
 
+/** True if all tools of a run are offered: none is hidden, or waits for a task. */
+const isWhole = ({ hasStatusTools }: ToolSet, { reading: { hidden } }: Run): boolean =>
+  !hasStatusTools && hidden.size === 0
+
 /** State before the next request, and the agent's plan for it. */
 const planned = (
   { program: { name }, run, session, transcript }: Conversation,
@@ -87,7 +91,7 @@ const planned = (
   first: ToolSet,
   prepareTurn: Exclude<Program["prepareTurn"], undefined>
 ): Effect.Effect<TurnPlan | undefined, unknown, unknown> =>
-  Effect.flatMap(offer(tools, run, transcript), ({ finder, names }) => {
+  Effect.flatMap(isWhole(tools, run) ? Effect.succeed(tools) : offer(tools, run, transcript), ({ finder, names }) => {
     const plan = resultOrEffect({ subject: `Agent "${name}"`, name: "prepareTurn", kind: aPlan }, () =>
       prepareTurn({
         turn: session.turn + 1,
@@ -113,7 +117,7 @@ const askNext = (
     state,
     replyCodec,
     (events) =>
-      Effect.flatMapEager(offer(tools, run, transcript), (offered) => {
+      Effect.flatMapEager(isWhole(tools, run) ? Effect.succeed(tools) : offer(tools, run, transcript), (offered) => {
         const left = plan === undefined ? offered : toolsOf(offered, plan)
         const format = formatOf(state)
         // A tool that is not among them, and that the model knows, is there all the same.
@@ -128,7 +132,7 @@ const askNext = (
           reserved,
           () => transcript.snapshot().content
         )
-        taintRun(run, foreign)
+        if (foreign.length > 0) taintRun(run, foreign)
         const sent = transcript.hasRequestContext ? withRequestContexts(session.sent()) : session.sent()
         if (plan === undefined) return ask(events, { prompt: sent, toolkit, format })
         const prompt = promptOf(sent, plan)
@@ -192,7 +196,8 @@ const turns = Effect.fnUntraced(function*(
     if (answer === again) continue
     if ("_tag" in answer) return substitute(state, answer)
     const { calls: raws, content } = withUniqueIds(answer.content, session.callIds)
-    taintRun(run, executedElsewhere(content, isTrusted(tools)))
+    const elsewhere = executedElsewhere(content, isTrusted(tools))
+    if (elsewhere.length > 0) taintRun(run, elsewhere)
     if (raws.length === 0 && answer.finishReason !== "pause") {
       const finished = () => {
         transcript.assistant(content)

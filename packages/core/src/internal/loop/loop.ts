@@ -46,9 +46,10 @@ const begin = (
 ): ReadonlyArray<Mending> => {
   const { output } = state.program
   const system = [instructions, skill?.instructions, output.instructions].filter((part) => part !== undefined)
+  const asked = conversation === undefined ? text() : ""
   if (system.length > 0) state.transcript.system(system.join("\n\n"))
   if (conversation === undefined) {
-    state.transcript.user(text())
+    state.transcript.user(asked)
     return []
   }
   const { mended, prompt: earlier } = mend(conversation)
@@ -113,7 +114,7 @@ const beginWith = (
           const tools = all.byName.size > program.maxTools ? withFinder(all, program.maxTools) : all
           return Effect.flatMapEager(instructionsFor(program, input), (instructions) => {
             const mended = begin(state, tools, input, text, skill?.skill, instructions, conversation)
-            chooseSkill(state.run, skill?.skill.name)
+            if (state.run.reading.skill !== skill?.skill.name) chooseSkill(state.run, skill?.skill.name)
             // An input that the guard has not passed is not resumed.
             session.isResumable = guard === undefined || guard.hasPassed()
             return Effect.flatMapEager(

@@ -42,7 +42,8 @@ const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEff
       services: withIds,
       onEnd: isMeasured
         ? (exit) => {
-          Telemetry.measureModelCall(context, run.clock.currentTimeMillisUnsafe() - began, reasonOf(exit, context))
+          const errorType = Exit.isFailure(exit) ? reasonOf(exit, context) : undefined
+          Telemetry.measureModelCall(context, run.clock.currentTimeMillisUnsafe() - began, errorType)
           return Effect.void
         }
         : undefined
@@ -50,11 +51,8 @@ const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEff
   )
 }
 
-const reasonOf = (exit: Exit.Exit<unknown, AiError.AiError>, context: Context.Context<never>): string | undefined =>
-  Exit.isSuccess(exit)
-    ? undefined
-    : exit.cause.reasons.find(Cause.isFailReason)?.error.reason._tag ??
-      errorName(exit.cause, Context.get(context, Redaction))
+const reasonOf = ({ cause }: Exit.Failure<unknown, AiError.AiError>, context: Context.Context<never>): string =>
+  cause.reasons.find(Cause.isFailReason)?.error.reason._tag ?? errorName(cause, Context.get(context, Redaction))
 
 type Answered<A> = Effect.Effect<A | RespondWith<unknown>, unknown, unknown>
 
@@ -104,7 +102,7 @@ class Turn<A extends object> {
     const { number, state, state: { isDelayed, run, session } } = this
     const events = state.events = new TurnEvents(run, number, (id) => session.keepsId(id), isDelayed)
     const { exchange } = session
-    const asked = Effect.flatMapEager(events.started, () => {
+    const asked = Effect.flatMapEager(run.audience === undefined ? Effect.void : events.started, () => {
       use(run, "turns", 1)
       if (exchange !== undefined) startCall(exchange)
       return inChatSpan(run, this.context, this.call(events))

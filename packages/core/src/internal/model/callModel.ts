@@ -9,7 +9,7 @@ import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Prompt from "effect/ai/Prompt"
 import * as Response from "effect/ai/Response"
 import type { Issue } from "../../ToolError.ts"
-import { finishOf, isCall, textOf, withShallowArguments } from "./responseParts.ts"
+import { isCall, textOf, withShallowArguments } from "./responseParts.ts"
 import * as ModelRequest from "./sendRequest.ts"
 import type { TurnEvents } from "./modelTurnEvents.ts"
 import { countTokens } from "../foundation/tokens.ts"
@@ -37,7 +37,7 @@ const countUsage = (
   prompt: Prompt.Prompt,
   content: ReadonlyArray<Response.AnyPart>
 ): Effect.Effect<Counted> => {
-  const usage = finishOf(content)?.usage
+  const usage = content.find((part) => part.type === "finish")?.usage
   const inputIsMissing = isMissing(usage?.inputTokens.total)
   const outputIsMissing = isMissing(usage?.outputTokens.total)
   if (
@@ -202,7 +202,10 @@ const answered = (
   content: ReadonlyArray<Response.AnyPart>,
   context: Context.Context<never>
 ): Effect.Effect<void> =>
-  Effect.flatMapEager(chargeAnswer(events.run, context, prompt, content), () => events.finished(content))
+  Effect.flatMapEager(
+    chargeAnswer(events.run, context, prompt, content),
+    () => events.run.audience === undefined ? Effect.void : events.finished(content)
+  )
 
 const choiceText = (choice: ModelRequest.Request["toolChoice"]): string | undefined =>
   choice === undefined || typeof choice === "string" ? choice : JSON.stringify(choice)
@@ -215,12 +218,13 @@ export const ask = (
   Effect.contextWith((context: Context.Context<LanguageModel.LanguageModel>) => {
     const model = Context.get(context, LanguageModel.LanguageModel)
     const { prompt, toolkit } = request
-    const asked = Effect.flatMapEager(
+    const answers = () =>
+      events.run.start.streaming
+        ? streamed(events, (onParts) => ModelRequest.listen(model, request, context, onParts))
+        : ModelRequest.generate(model, request, context)
+    const asked = events.run.audience === undefined ? answers() : Effect.flatMapEager(
       events.requested(prompt, Object.keys(toolkit.tools), choiceText(request.toolChoice)),
-      () =>
-        events.run.start.streaming
-          ? streamed(events, (onParts) => ModelRequest.listen(model, request, context, onParts))
-          : ModelRequest.generate(model, request, context)
+      answers
     )
     return Effect.flatMap(
       asked,

@@ -1,8 +1,7 @@
 /** Failed result of a call: a write that may have happened is never called not done. */
 import * as Duration from "effect/Duration"
 import { Escalation, InvalidResult, isToolError, PartialSuccess, Timeout } from "../../ToolError.ts"
-import { mayBeRepeated } from "../call/execute/passThrough.ts"
-import { happened, unknownOutcome } from "../call/execute/effects.ts"
+import { happened, mayBeRepeated, unknownOutcome } from "../call/execute/effects.ts"
 import { type CallRecord, errorFields } from "../call/record/record.ts"
 import * as Failures from "../projection/failures.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"

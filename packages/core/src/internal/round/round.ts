@@ -31,8 +31,7 @@ import { taintRun } from "../run/state/runState.ts"
 import { type CallState, endRound, type Resumed, type RoundState } from "./endedRound.ts"
 
 /** The outcome of a round. */
-export interface RoundOutcome {
-  readonly allFailed: boolean
+interface RoundOutcome {
   readonly results: ReadonlyArray<CallResult>
   readonly waiting: ReadonlyArray<Waiting>
 }
@@ -40,7 +39,7 @@ export interface RoundOutcome {
 const noResumptions: ReadonlyMap<string, Resumption> = new Map()
 
 /** The calls of one answer while they run. */
-export class Round implements RoundOutcome, RoundState {
+class Round implements RoundOutcome, RoundState {
   readonly calls: RoundContext
   readonly raws: ReadonlyArray<RequestedCall>
   readonly resumed: Resumed | undefined
@@ -256,11 +255,33 @@ export class Round implements RoundOutcome, RoundState {
   get waiting(): ReadonlyArray<Waiting> {
     return this.states.filter((state) => state?._tag === "Waiting")
   }
-
-  get allFailed(): boolean {
-    return this.results.every(({ isFailure }) => isFailure)
-  }
 }
+
+/**
+ * Begins the calls of an answer: the effect runs them, once, and returns `outcomeOf` their round. `note` writes the calls
+ * into the transcript: from that step on each of them has a result, however the run ends.
+ */
+export const runRound = <A>(
+  calls: RoundContext,
+  raws: ReadonlyArray<RequestedCall>,
+  note: () => void,
+  resumed: Resumed | undefined,
+  outcomeOf: (round: RoundOutcome) => A
+): Effect.Effect<A, unknown, unknown> =>
+  // An interruption during the first step takes effect before the second, which notes the calls.
+  Effect.uninterruptibleMask((restore) =>
+    Effect.suspend(() => {
+      note()
+      const round = new Round(calls, raws, resumed)
+      return Effect.flatMap(round.runAll(restore), () => {
+        const { results, waiting } = round
+        const charged = waiting.length > 0
+          ? Effect.void
+          : calls.run.account.round(results.every(({ isFailure }) => isFailure))
+        return Effect.flatMapEager(charged, () => Effect.succeed(outcomeOf({ results, waiting })))
+      })
+    })
+  )
 
 /** Answers a call. A tool that was not offered does not exist for the model. */
 const answerCall = (

@@ -216,6 +216,7 @@ class RunCalls implements CallLog {
   }
 
   end(root: CallRecord): void {
+    if (this.run.counts.admitted.calls === undefined) return
     forgetAdmitted(this.run, (record) => rootOf(record as CallRecord) === root)
   }
 }

@@ -14,13 +14,12 @@ import { type CallOutcome, type CallResult, codeOf, type RequestedCall } from ".
 import { type Approval, type Continuation, noteClientFailure } from "../call/record/admission.ts"
 import { continueAfter, setTool } from "../call/record/attempts.ts"
 import { noteEnded, noteUnknown } from "../call/record/outcome.ts"
-import type { CallRecord, Stop } from "../call/record/record.ts"
+import { type CallRecord, isStop, type Stop } from "../call/record/record.ts"
 import { noteFixed } from "../call/record/recovering.ts"
 import { mayHaveWritten } from "../call/children/writesWithin.ts"
 import { startedInParallel } from "../call/replay/pausedWrites.ts"
 import { cannotWait } from "../call/admissionGate.ts"
 import type { ClientFailure } from "../call/clientCall.ts"
-import { isStop } from "../call/stop.ts"
 import { remember, rememberPart } from "../call/replay/snapshotWrites.ts"
 import { hashOf } from "../foundation/digest.ts"
 import { settle } from "../call/record/claiming.ts"
@@ -35,25 +34,21 @@ import { behind } from "../foundation/effect/sequence.ts"
 import { auditedAs } from "../call/auditedCall.ts"
 import { announcedAttempts } from "../call/attemptLog.ts"
 import * as Context from "effect/Context"
-import * as Exit from "effect/Exit"
+import type * as Exit from "effect/Exit"
 import { EnclosingCall } from "../call/children/childCall.ts"
-import { Redaction } from "../../Redaction.ts"
 import { cutText } from "../foundation/json/jsonShape.ts"
 import { emit } from "../run/run.ts"
-import { errorName } from "../run/observe/errorName.ts"
 import { inSpan } from "../run/observe/telemetry.ts"
 
 /** Done when a call has ended, however it did. */
 export type OnEnd = (exit: Exit.Exit<CallOutcome, unknown>) => Effect.Effect<void>
 
-/** Error type of a failed call in its span. */
-const errorType = (exit: Exit.Exit<CallOutcome, unknown>, context: Context.Context<never>): string | undefined =>
-  Exit.isFailure(exit)
-    ? errorName(exit.cause, Context.get(context, Redaction))
-    : exit.value._tag === "Waiting"
+/** Error type of a call that waits or has a failed result, in its span. */
+const outcomeType = (outcome: CallOutcome): string | undefined =>
+  outcome._tag === "Waiting"
     ? "approval_required"
-    : exit.value.result.isFailure
-    ? codeOf(exit.value.result)
+    : outcome.result.isFailure
+    ? codeOf(outcome.result)
     : undefined
 
 /** Writes the arguments and the result into the span of a call. */
@@ -79,7 +74,7 @@ export const inCallSpan = (
   } = {}
 ): Effect.Effect<CallOutcome, unknown, unknown> => {
   const { run, shown } = calls
-  const name = cutText(raw.name, 64)
+  const name = raw.name.length > 64 ? cutText(raw.name, 64) : raw.name
   const spanned = inSpan(
     run.start.tracing,
     {
@@ -93,12 +88,14 @@ export const inCallSpan = (
     },
     shown.capture ? captured(raw, effect) : effect,
     {
-      errorType,
+      outcomeType,
       onEnd,
       services: call && ((context) => Context.add(Context.add(context, ToolCall, call), EnclosingCall, call))
     }
   )
-  return Effect.flatMapEager(announceStart(calls, raw, resumedWith), () => spanned)
+  return run.audience === undefined
+    ? spanned
+    : Effect.flatMapEager(announceStart(calls, raw, resumedWith), () => spanned)
 }
 
 /** Emits the start of a call. `resumedWith`: the arguments of a call that was emitted before the pause. */
@@ -221,7 +218,7 @@ export const callSucceeded = (
     encoded,
     value,
     modelOutput,
-    repaired: repairedIn(call.record),
+    repaired: call.record.recovering.fixedBy === undefined ? undefined : repairedIn(call.record),
     degraded: degraded && markOf(degraded),
     verdict: substitutedBy === undefined ? undefined : { decision: "substituted", by: substitutedBy }
   }

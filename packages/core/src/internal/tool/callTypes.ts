@@ -10,7 +10,7 @@ import {
   type OutcomeUnknown,
   type Timeout
 } from "../../ToolError.ts"
-import type { PassThrough } from "../call/execute/passThrough.ts"
+import type { PassThrough } from "../call/execute/effects.ts"
 import type { Among, TagOf } from "../foundation/errorTags.ts"
 import type { HookError, HookServices, OptionOf } from "../foundation/options/inferredOptions.ts"
 import type { IdempotencyOptions } from "../idempotency/idempotencyOptions.ts"

@@ -2,7 +2,6 @@
 import type * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { NotCompensated } from "../../../ToolError.ts"
 import { noteCompensated } from "../../call/record/outcome.ts"
@@ -139,8 +138,8 @@ class Unwinding {
         },
         Effect.contextWith((context: Context.Context<never>) => this.writes.fateOf(done, context)),
         {
-          errorType: (exit) =>
-            Exit.isSuccess(exit) && exit.value.outcome === "not_undone" ? exit.value.because : undefined
+          errorType: () => undefined,
+          outcomeType: (fate) => fate.outcome === "not_undone" ? fate.because : undefined
         }
       ),
       this.ambient

@@ -19,23 +19,25 @@ import * as Telemetry from "../../run/observe/telemetry.ts"
 import * as Arguments from "../arguments/toolArguments.ts"
 import { CurrentRun } from "../../run/run.ts"
 import { mayRunAgain, ToolCall } from "../call.ts"
-import type { PassThrough } from "../execute/passThrough.ts"
+import type { PassThrough } from "../execute/effects.ts"
 import { type Executable, execute } from "../execute/executeTool.ts"
 import type { AttemptError } from "../attemptError.ts"
-import { noteRequested, setTool, startAttempt } from "../record/attempts.ts"
+import { noteMoment, setTool, startAttempt } from "../record/attempts.ts"
 import { answerFromLog, answerFromSnapshot, matchLog, replayFailure } from "./replaySteps.ts"
 import { appendStart, awaitReplay, claimKey, claimPlace } from "./writeSteps.ts"
 import { type AttemptedTool, type Attempting, AttemptState, type Next, type Step } from "./attemptState.ts"
 import { argumentsDecoder, asJson } from "../arguments/toolArguments.ts"
 import { noteChange, use } from "../../run/state/runState.ts"
 import { forgetMadeCalls } from "../children/childCall.ts"
-import { hasChildren } from "../record/children.ts"
+import { noChildren } from "../record/children.ts"
 import { refuseDetached } from "../children/detachedCall.ts"
 import { refuse, withdraw } from "../refusal.ts"
 import { CurrentRetryBudget } from "../../../RetryBudget.ts"
 import * as Exit from "effect/Exit"
-import { isGivenUp, noteStart } from "../repetition.ts"
-import { useMarks } from "../record/recovering.ts"
+import { isGivenUp, noteRepetition } from "../repetition.ts"
+import { moment } from "../../foundation/effect/retriedFailures.ts"
+import { noMarks } from "../record/marks.ts"
+import { noRecovery, useMarks } from "../record/recovering.ts"
 import { announceAttempt, announceEnd, failAttempt, numberFor } from "../attemptLog.ts"
 import { noteArguments, noteUntrusted } from "../children/untrustedContent.ts"
 import { fromIssue } from "../../foundation/schema/schemaIssues.ts"
@@ -44,9 +46,8 @@ import { admit, isOpen } from "../admissionGate.ts"
 import { stoppedUnlessStarted } from "../replay/stoppedUnlessStarted.ts"
 import { noteAnswer } from "../record/outcome.ts"
 import { notInLedger } from "../ledger/ledgerLookup.ts"
-import { isStopped, repeatStop } from "../stop.ts"
+import { type ErrorFields, isStopped, repeatStop } from "../record/record.ts"
 import { InvalidArgs } from "../../../ToolError.ts"
-import type { ErrorFields } from "../record/record.ts"
 
 /** Announces the attempt and fails it with `InvalidArgs`. A reader of the issues reads the schema, and a fixer reads the description. */
 const invalidArguments = (
@@ -64,7 +65,7 @@ const invalidArguments = (
 const restartChildren: Step = (next) => (attempt) => {
   // A write may wait until this call is made.
   noteChange(attempt.run)
-  if (hasChildren(attempt.call.record)) forgetMadeCalls(attempt.call)
+  if (attempt.call.record.children !== noChildren) forgetMadeCalls(attempt.call)
   return next(attempt)
 }
 
@@ -74,7 +75,8 @@ const refuseDetachedCall: Step = (next) => (attempt) => refuseDetached(attempt.c
 /** Refuses a call that may not run any more. */
 const refuseClosed: Step = (next) => (attempt) => {
   const { call, run } = attempt
-  return call.record.recovering.closedBy !== undefined || call.closed === true || !mayRunAgain(call)
+  return call.record.recovering.closedBy !== undefined || call.closed === true ||
+      (call.record.outcome.executed && !mayRunAgain(call))
     ? refuse(call, run)
     : next(attempt)
 }
@@ -85,8 +87,9 @@ const chargeRetry: Step = (next) => (attempt) => {
   const { record } = call
   const isRetry = record.attempts.count > 0 && !record.recovering.isFix
   if (isRetry && !record.recovering.isRetryPaid && isGivenUp(record, call.arguments)) return refuse(call, run)
-  noteStart(record)
-  const isPaid = useMarks(record)
+  if (record.attempts.count > 0) noteRepetition(record, record.attempts.count + 1)
+  noteMoment(record, moment())
+  const isPaid = record.recovering === noRecovery ? false : useMarks(record)
   if (!isRetry) {
     const deposit = record.attempts.count > 0 ? undefined : Context.get(context, CurrentRetryBudget)?.deposit
     return deposit === undefined ? next(attempt) : Effect.flatMapEager(deposit, () => next(attempt))
@@ -105,10 +108,9 @@ const chargeRetry: Step = (next) => (attempt) => {
 /** Numbers the attempt, records its arguments, and announces its end. */
 const numberAttempt: Step = (next) => (attempt) => {
   const { call, run } = attempt
-  attempt.nth = startAttempt(call.record)
+  if (call.record.marks !== noMarks || call.record.parent !== undefined) noteArguments(call.record, call.arguments)
+  attempt.nth = startAttempt(call.record, call)
   attempt.number = numberFor(run, call)
-  noteArguments(call.record, call.arguments)
-  noteRequested(call.record, call)
   return run?.audience === undefined
     ? next(attempt)
     : Effect.onExitPrimitive(next(attempt), (exit) => announceEnd(attempt, exit))
@@ -155,27 +157,34 @@ const admitCall: Step = (next) => (attempt) => {
 }
 
 /** Announces the attempt, and marks the call as untrusted if its tool is. A ledger's answer has the same text. */
-const announceStart: Step = (next) => (attempt) =>
-  Effect.flatMapEager(announceAttempt(attempt), () => {
-    const { info } = attempt.tool
+const announceStart: Step = (next) => (attempt) => {
+  const { number, run, tool: { info } } = attempt
+  const started = () => {
     if (info.results.areUntrusted) noteUntrusted(attempt, info.name)
     return next(attempt)
-  })
+  }
+  return run?.audience === undefined && number === 1
+    ? started()
+    : Effect.flatMapEager(announceAttempt(attempt), started)
+}
+
+/** True if an attempt starts now: that of a resumed agent started before the pause. */
+const isNew = ({ call: { record } }: AttemptState): boolean => record.admission.continuation === undefined
 
 /** Charges the call to the budget of the run. A call that may not run is not charged: another attempt may have started since. */
 const chargeCall: Step = (next) => (attempt) => {
   const { call, run } = attempt
   if (call.lookupOnly === true) return notInLedger
-  if (run === undefined || !attempt.isNew) return next(attempt)
+  if (run === undefined || !isNew(attempt)) return next(attempt)
   if (isStopped(call.record)) return repeatStop
-  if (!mayRunAgain(call)) return refuse(call, run)
+  if (call.record.outcome.executed && !mayRunAgain(call)) return refuse(call, run)
   return Effect.flatMapEager(run.account.chargeNow("toolCalls"), () => next(attempt))
 }
 
 /** Executes the tool once, within its timeout. */
 const executeOnce: Next = (attempt) => {
   const { key, params, run, tool } = attempt
-  return execute(tool, attempt, params, key, run !== undefined && attempt.isNew)
+  return execute(tool, attempt, params, key, run !== undefined && isNew(attempt))
 }
 
 /**
@@ -242,7 +251,7 @@ export const make = <Params, A, D, R>(
   return Effect.contextWith((ambient: Context.Context<ToolCall>) => {
     const context = ambient as Context.Context<never>
     const call = Context.get(ambient, ToolCall)
-    setTool(call.record, info)
+    if (call.record.attempts.tool !== info) setTool(call.record, info)
     return attemptOnce(new AttemptState(tool, call, Context.get(context, CurrentRun), context))
   }) as Effect.Effect<A, AttemptError | PassThrough, ToolCall | R>
 }

@@ -7,7 +7,7 @@ import type { Run } from "../../run/run.ts"
 import * as Arguments from "../arguments/toolArguments.ts"
 import type { Attempt } from "../attemptLog.ts"
 import type { Call } from "../call.ts"
-import type { PassThrough } from "../execute/passThrough.ts"
+import type { PassThrough } from "../execute/effects.ts"
 import { type Executable, idempotencyOf } from "../execute/executeTool.ts"
 import type { Idempotency } from "../../idempotency/idempotencyOptions.ts"
 import type { AttemptError } from "../attemptError.ts"
@@ -54,11 +54,6 @@ export class AttemptState implements Attempt {
     this.run = run
     this.context = context
     this.idempotency = idempotencyOf(tool, call)
-  }
-
-  /** True if it starts now: the attempt of a resumed agent started before the pause. */
-  get isNew(): boolean {
-    return this.call.record.admission.continuation === undefined
   }
 
   /** The attempt as its entries in a journal name it. */

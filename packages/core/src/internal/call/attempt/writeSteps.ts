@@ -3,10 +3,9 @@ import * as Effect from "effect/Effect"
 import type { Run } from "../../run/run.ts"
 import { nextChange, placedWrite, placeWrite } from "../../run/state/runState.ts"
 import { isDivergent } from "../replay/divergence.ts"
-import { stopped } from "../stop.ts"
+import { stopped } from "../record/record.ts"
 import type { Step } from "./attemptState.ts"
-import { isWrite } from "../execute/passThrough.ts"
-import { recordStart } from "../execute/effects.ts"
+import { isWrite, recordStart } from "../execute/effects.ts"
 import { identify } from "../ledger/identifyCall.ts"
 import { oncePerKey } from "../ledger/oncePerKey.ts"
 import { type AttemptedCall, isPlainWrite, pathOfCall, startsOf } from "../replay/attemptedCall.ts"
@@ -94,7 +93,8 @@ export const claimPlace: Step = (next) => (attempt) => {
 /** Appends the start to the journal or the write log of the run. The attempt of a resumed agent has its start there. */
 export const appendStart: Step = (next) => (attempt) => {
   const { key, run } = attempt
-  return run !== undefined && attempt.isNew && (run.log !== undefined || run.writes.log !== undefined)
+  return run !== undefined && attempt.call.record.admission.continuation === undefined &&
+      (run.log !== undefined || run.writes.log !== undefined)
     ? recorded(run, attempt.attempted, key, () => next(attempt))
     : next(attempt)
 }

@@ -3,12 +3,11 @@ import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { Escalation, OutcomeUnknown, PartialSuccess, Pending } from "../../../ToolError.ts"
+import { AgentException, Escalated, Escalation, OutcomeUnknown, PartialSuccess, Pending } from "../../../ToolError.ts"
 import { stackless } from "../../foundation/stacklessError.ts"
 import { recallCall } from "../../run/writes/recordedWrites.ts"
 import type { Run } from "../../run/run.ts"
-import { isPassThrough, isWrite, mayBeRepeated, type PassThrough } from "./passThrough.ts"
-import { type CallRecord, errorFields, forEachAround, outerOf, rootOf } from "../record/record.ts"
+import { type CallRecord, errorFields, forEachAround, isStop, outerOf, rootOf } from "../record/record.ts"
 import { noteWithin } from "../record/children.ts"
 import {
   endExecution,
@@ -20,8 +19,26 @@ import {
   startInPlace
 } from "../record/outcome.ts"
 import { closeCall } from "../record/recovering.ts"
-import { isStop } from "../stop.ts"
 import { noteStartedWrite } from "../../run/state/runState.ts"
+import type { ToolInfo } from "../tool/toolInfo.ts"
+
+/**
+ * Errors of an executor that pass unchanged: they already define the next step.
+ *
+ * @category errors
+ * @since 0.2.0
+ */
+export type PassThrough = Escalation | Escalated | AgentException | PartialSuccess | Pending | OutcomeUnknown
+
+export const isPassThrough = (u: unknown): u is Exclude<PassThrough, OutcomeUnknown> =>
+  u instanceof Escalation || u instanceof Escalated || u instanceof AgentException || u instanceof PartialSuccess ||
+  u instanceof Pending
+
+export const mayBeRepeated = ({ effects }: ToolInfo): boolean => effects === "read" || effects === "idempotent"
+
+/** True if a failed execution is `OutcomeUnknown`, unless the tool declares that it was not done. */
+export const isWrite = ({ effects, passesKey }: ToolInfo): boolean =>
+  effects === "write" || (effects === undefined && passesKey)
 
 /** Writes down that an executor begins. */
 export const begin = (record: CallRecord, now: () => number): void => {
@@ -99,14 +116,13 @@ const isOwnWord = (
   error: PassThrough
 ): boolean => tool?.isAgent === true || !(error instanceof Escalation) || error.callId === callId
 
-/** Returns the known effect after an execution. `saysNotDone`: true if the tool declares its error as not done. */
+/** Returns the known effect after an execution that failed. `saysNotDone`: true if the tool declares its error as not done. */
 export const afterExecution = (
   record: CallRecord,
-  exit: Exit.Exit<unknown, unknown>,
+  exit: Exit.Failure<unknown, unknown>,
   isKeyed: boolean,
   saysNotDone: (error: unknown) => boolean
 ): Happened => {
-  if (Exit.isSuccess(exit)) return "yes"
   // Effects of an abandoned paused agent are known from its own calls.
   if (record.admission.stop?._tag === "Nested" && exit.cause.reasons.some(isStop)) return record.outcome.known
   const fail = exit.cause.reasons.length === 1 ? exit.cause.reasons.find(Cause.isFailReason) : undefined

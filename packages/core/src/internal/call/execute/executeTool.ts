@@ -18,16 +18,13 @@ import { type Attempt, attemptOutcome, entriesOf, openEntry } from "../attemptLo
 import { type Call, mayRunAgain, ToolCall } from "../call.ts"
 import { committed, type Fate, type Transaction } from "./committedCall.ts"
 import { refuseDetached } from "../children/detachedCall.ts"
-import { outerOf } from "../record/record.ts"
+import { type CallRecord, isStopped, outerOf, repeatStop, rootOf, waitsInAgent } from "../record/record.ts"
 import { encodedResult, noteCompensable } from "../compensableWrite.ts"
 import { executionFailed, ofUnknownOutcome, timedOut } from "./executionErrors.ts"
 import { namingDefects } from "./executorDefect.ts"
-import { isPassThrough, mayBeRepeated, type PassThrough } from "./passThrough.ts"
-import { isStopped, repeatStop, waitsInAgent } from "../stop.ts"
+import { afterExecution, begin, isPassThrough, mayBeRepeated, type PassThrough } from "./effects.ts"
 import { withIdleTimeout } from "./idleTimeout.ts"
-import { afterExecution, begin } from "./effects.ts"
 import type { AttemptError } from "../attemptError.ts"
-import { type CallRecord, rootOf } from "../record/record.ts"
 import { forgetDegraded } from "../record/marks.ts"
 import { endExecution, forgetEnd, noteAnswer, noteError, noteExecuted, notePosition } from "../record/outcome.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
@@ -138,9 +135,9 @@ class Execution<Params, A, D, R> {
     if (isStopped(record)) return repeatStop
     const detached = outerOf(record) === undefined ? undefined : refuseDetached(record)
     if (detached !== undefined) return detached
-    if (!mayRunAgain(call)) return refuse(call, run)
+    if (record.outcome.executed && !mayRunAgain(call)) return refuse(call, run)
     forgetEnd(record)
-    if (record.outcome.running === 0) forgetDegraded(record)
+    if (record.marks.degraded !== undefined && record.outcome.running === 0) forgetDegraded(record)
     if (record.admission.continuation === undefined) use(run, "toolCalls", 1)
     const isRepeated = record.outcome.executed
     begin(record, () => Context.get(context, Clock.Clock).currentTimeMillisUnsafe())
@@ -186,9 +183,13 @@ class Execution<Params, A, D, R> {
     }
     if (started.position !== undefined) run!.writes.completed!.ended(started.position)
     // It resumes with the agent that is the tool.
-    if (waitsInAgent(record, this.attempt.number)) return endExecution(record, record.outcome.known)
+    if (record.admission.stop !== undefined && waitsInAgent(record, this.attempt.number)) {
+      return endExecution(record, record.outcome.known)
+    }
     const isKeyed = idempotencyOf(this.executable, this.attempt.call) !== undefined
-    const known = afterExecution(record, exit, isKeyed, (error) => this.saysNotDone(error))
+    const known = Exit.isSuccess(exit)
+      ? "yes"
+      : afterExecution(record, exit, isKeyed, (error) => this.saysNotDone(error))
     endExecution(record, this.transaction === undefined ? known : fates[this.fate] ?? record.outcome.known)
     if (this.isRolledBack && record.outcome.running === 0) noteExecuted(record, started.isRepeated)
     for (const entry of started.entries) entry.outcome = attemptOutcome(exit, record)

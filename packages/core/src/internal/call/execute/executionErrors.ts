@@ -3,7 +3,7 @@ import type * as Duration from "effect/Duration"
 import { type Declared, ExecutionError, OutcomeUnknown, Timeout } from "../../../ToolError.ts"
 import type { Idempotency } from "../../idempotency/idempotencyOptions.ts"
 import { type Attempt, failAttempt, type OfUnknown } from "../attemptLog.ts"
-import { mayBeRepeated } from "./passThrough.ts"
+import { mayBeRepeated } from "./effects.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
 
 /**

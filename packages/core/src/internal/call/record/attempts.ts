@@ -40,8 +40,12 @@ export const setTool = (record: Has, tool: ToolInfo | undefined): void => {
   own(record).tool = tool
 }
 
-/** Counts an attempt; returns its number since the run was resumed. */
-export const startAttempt = (record: Has): number => ++own(record).count
+/** Counts an attempt and records its request; returns its number since the run was resumed. */
+export const startAttempt = (record: Has, requested: NonNullable<Attempts["requested"]>): number => {
+  const state = own(record)
+  state.requested = requested
+  return ++state.count
+}
 
 /** Resets the count of attempts: none was made, and the next one is the first. */
 export const forgetAttempts = (record: Has): void => {
@@ -51,11 +55,6 @@ export const forgetAttempts = (record: Has): void => {
 /** Notes how many attempts were announced before the run paused. */
 export const continueAfter = (record: Has, attempts: number): void => {
   own(record).countBefore = attempts
-}
-
-/** Records the request of an attempt. */
-export const noteRequested = (record: Has, requested: NonNullable<Attempts["requested"]>): void => {
-  own(record).requested = requested
 }
 
 /** Notes the moment at which an attempt starts. */

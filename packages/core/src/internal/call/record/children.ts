@@ -134,6 +134,3 @@ export const adoptedIn = <Call extends object>(record: Has<Call>, parent: Call):
 export const adopt = <Call extends object>(record: Has<Call>, parent: Call, child: Call): void => {
   ;(own(record).adopted ??= new WeakMap()).set(parent, child)
 }
-
-/** True if an inner call was made, or recorded. */
-export const hasChildren = (record: Has<unknown>): boolean => record.children !== noChildren

@@ -4,7 +4,7 @@ import type { DecisionRefused, SnapshotRefused } from "../../approval/outcome.ts
 import type { CallBeforePause, PendingCall } from "../../approval/snapshot.ts"
 import type { WaitsInAgent } from "../../run/callResult.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
-import { type Admission, type Decided, newAdmission } from "./admission.ts"
+import { type Admission, type Decided, newAdmission, setStop, setStopWithin } from "./admission.ts"
 import type { Attempts } from "./attempts.ts"
 import { type Children, noChildren } from "./children.ts"
 import { type Claiming, noClaim } from "./claiming.ts"
@@ -14,6 +14,9 @@ import { noRecovery, type Recovering } from "./recovering.ts"
 import { noReplay, type Replay } from "./replay.ts"
 import type { FailedAttempt } from "../../../ToolError.ts"
 import type { Any as Policy, EarlierCall } from "../../../Policy.ts"
+import type * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import { signal, signalOf } from "../../foundation/effect/signal.ts"
 
 /** View of the policies of an agent on the calls of its run. */
 export interface CallLog {
@@ -188,3 +191,39 @@ export const errorFields = (record: CallRecord): ErrorFields => ({
   attempt: record.attempts.countBefore + record.attempts.count,
   causes: record.recovering.causes
 })
+
+/** The signal of a stopped call. The call's record holds the stop, so that swallowing the signal does not help. */
+export class CallStopped {
+  readonly _tag = "CallStopped"
+}
+
+/** True if a reason is the stop of a call. */
+export const isStop = (reason: Cause.Reason<unknown>): boolean => signalOf(reason) instanceof CallStopped
+
+/** True if a call, or its outer call, may not run. */
+export const isStopped = ({ gate, parent, admission: { stop } }: CallRecord): boolean =>
+  stop !== undefined || (parent !== undefined && gate !== undefined && isStopped(parent))
+
+/**
+ * True if an attempt waits in the agent that is its tool: it resumes with the agent. Of several waiting ones it is the
+ * first.
+ */
+export const waitsInAgent = ({ admission: { stop } }: CallRecord, attempt: number): boolean =>
+  stop?._tag === "Nested" && stop.attempt === attempt
+
+/** Stops a call that has been stopped, or that is made in one that was. */
+export const repeatStop: Effect.Effect<never> = signal(new CallStopped())
+
+/** Stops a call, and the calls of an agent that it is made in. The effect has stopped it when it is made. */
+export const stopNow = ({ record }: { readonly record: CallRecord }, stop: Stop): Effect.Effect<never> => {
+  setStop(record, stop)
+  if (record.gate !== undefined) {
+    const within = { ...stop, of: record }
+    forEachAround(record, (around) => setStopWithin(around, within))
+  }
+  return repeatStop
+}
+
+/** Stops a call when it is run. */
+export const stopped = (call: { readonly record: CallRecord }, stop: Stop): Effect.Effect<never> =>
+  Effect.suspend(() => stopNow(call, stop))

@@ -5,7 +5,7 @@ import type { RecordedStart } from "../../run/recordedStart.ts"
 import * as Path from "../../path/path.ts"
 import type { Run } from "../../run/run.ts"
 import type { Attempt } from "../attemptLog.ts"
-import { mayBeRepeated } from "../execute/passThrough.ts"
+import { mayBeRepeated } from "../execute/effects.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
 
 /** An attempt, its tool, and the codec of its outcome. */

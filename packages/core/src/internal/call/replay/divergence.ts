@@ -7,7 +7,7 @@ import type { Run } from "../../run/run.ts"
 import { numberOf } from "../attemptLog.ts"
 import { callsOfAttempt } from "../children/childCall.ts"
 import { type CallRecord, identityOf, rootOf } from "../record/record.ts"
-import { hasChildren } from "../record/children.ts"
+import { noChildren } from "../record/children.ts"
 import { type AttemptedCall, startsOf } from "./attemptedCall.ts"
 
 /** A write of before the pause is not matched. */
@@ -23,7 +23,7 @@ const divergesFromSnapshot = (record: CallRecord): boolean => {
 /** A write of an earlier attempt of the call around it is not matched. Attempts that run at once are not compared. */
 const divergesFromAttempts = ({ attempts: { count: attempts }, parent }: CallRecord): boolean => {
   if (parent === undefined || attempts > 1 || parent.attempts.count < 2 || parent.outcome.running > 1) return false
-  if (!hasChildren(parent)) return false
+  if (parent.children === noChildren) return false
   const met = callsOfAttempt(parent, numberOf(parent))
   return [...parent.children.byPlace.values()].some((other) =>
     !met.has(other) && other.attempts.tool?.effects === "write" && other.outcome.happened !== "no" &&

@@ -21,7 +21,7 @@ import type { Call } from "../call.ts"
 import type { AttemptError } from "../attemptError.ts"
 import { type CallRecord, errorFields, identityOf, toolName } from "../record/record.ts"
 import { noteRead } from "../children/untrustedContent.ts"
-import { noteRequested, startAttempt } from "../record/attempts.ts"
+import { startAttempt } from "../record/attempts.ts"
 import { type AttemptFailure, noteFailure, takeUnrecorded, useMarks } from "../record/recovering.ts"
 import { noteError, replayOutcome } from "../record/outcome.ts"
 import type { AttemptedCall } from "./attemptedCall.ts"
@@ -199,9 +199,8 @@ const countAttempt = (run: Run, call: Call, isRetry: boolean, failure: Exit.Exit
 const fails = (call: Call, info: ToolInfo, failed: Failed, reason: unknown): Exit.Exit<never, AttemptError> => {
   const { record } = call
   if (record.attempts.count > 0) noteRepetition(record, record.attempts.count + 1)
-  startAttempt(record)
+  startAttempt(record, call)
   const attempt = numberOf(record)
-  noteRequested(record, call)
   useMarks(record)
   replayOutcome(record, failed)
   noteFailure(

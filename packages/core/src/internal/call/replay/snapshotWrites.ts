@@ -11,11 +11,10 @@ import type { CallBeforePause } from "../../approval/snapshot.ts"
 import { Outcome } from "../../idempotency/ledgerStore.ts"
 import type { Run } from "../../run/run.ts"
 import type { Call } from "../call.ts"
-import { isPassThrough, type PassThrough } from "../execute/passThrough.ts"
-import { recordStart } from "../execute/effects.ts"
+import { isPassThrough, type PassThrough, recordStart } from "../execute/effects.ts"
 import type { AttemptError } from "../attemptError.ts"
 import { type CallRecord, errorFields, identityOf, newRecord, rootOf } from "../record/record.ts"
-import { noteRequested, startAttempt } from "../record/attempts.ts"
+import { startAttempt } from "../record/attempts.ts"
 import { noteWithin } from "../record/children.ts"
 import { noteAnswer, noteEffects, noteError } from "../record/outcome.ts"
 import { setCallsBeforePause } from "../record/replay.ts"
@@ -78,8 +77,7 @@ export const snapshotAnswer = <A>(
     if (record.outcome.executed) return refuse(call, run)
     root.replay.callsBeforePause!.match(completed.identity)
     noteChange(run)
-    noteRequested(record, call)
-    startAttempt(record)
+    startAttempt(record, call)
     recordStart(run, record, exit === undefined ? "unknown" : "yes", () => 0)
     if (exit === undefined) return refuse(call, run)
     if (Exit.isSuccess(exit)) noteAnswer(record, exit)

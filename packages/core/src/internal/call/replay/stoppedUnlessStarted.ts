@@ -1,11 +1,10 @@
 /** Verdicts of policies about a call that an earlier execution of the run has started: a stop of today does not take the start back. */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import type { PassThrough } from "../execute/passThrough.ts"
+import type { PassThrough } from "../execute/effects.ts"
 import type { AttemptError } from "../attemptError.ts"
-import { type CallRecord, forEachAround } from "../record/record.ts"
+import { type CallRecord, forEachAround, stopped } from "../record/record.ts"
 import { clearStop } from "../record/admission.ts"
-import { stopped } from "../stop.ts"
 import { startsOf } from "./attemptedCall.ts"
 import { refuseUnlessStarted, type Today } from "./resolveKey.ts"
 

@@ -52,9 +52,8 @@ export const toolSet = (tools: ReadonlyArray<AgentTool>, lists = listsOf(tools))
 })
 
 /** Returns the presently offered tools: without hidden ones, and status tools only if tasks are pending. */
-export const offer = (tools: ToolSet, run: Run, transcript: Transcript): Effect.Effect<ToolSet> => {
-  if (!tools.hasStatusTools && run.reading.hidden.size === 0) return Effect.succeed(tools)
-  return Effect.clockWith((clock) => {
+export const offer = (tools: ToolSet, run: Run, transcript: Transcript): Effect.Effect<ToolSet> =>
+  Effect.clockWith((clock) => {
     const now = clock.currentTimeMillisUnsafe()
     const all = [...tools.byName.values()]
     const offered = all.filter(({ statusOf, tool }) =>
@@ -62,4 +61,3 @@ export const offer = (tools: ToolSet, run: Run, transcript: Transcript): Effect.
     )
     return Effect.succeed(offered.length === all.length ? tools : toolSet(offered))
   })
-}

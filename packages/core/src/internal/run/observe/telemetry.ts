@@ -151,13 +151,15 @@ const opaque = <A, E>(exit: Exit.Exit<A, E>, context: Context.Context<never>): E
 
 const redactorIn = (context: Context.Context<never>): Redactor => Context.get(context, Redaction)
 
-const failureName = (exit: Exit.Exit<unknown, unknown>, context: Context.Context<never>): string | undefined =>
-  Exit.isFailure(exit) ? errorName(exit.cause, redactorIn(context)) : undefined
+const failureName = ({ cause }: Exit.Failure<unknown, unknown>, context: Context.Context<never>): string | undefined =>
+  errorName(cause, redactorIn(context))
 
 /** Options of a span. */
 export interface Around<E, A> {
   /** Recorded error type of a failed effect. */
-  readonly errorType?: (exit: Exit.Exit<A, E>, context: Context.Context<never>) => string | undefined
+  readonly errorType?: (exit: Exit.Failure<A, E>, context: Context.Context<never>) => string | undefined
+  /** Recorded error type of an effect that succeeds. */
+  readonly outcomeType?: (value: A) => string | undefined
   /** Runs when the span has ended in any way; also if an interruption came before its start. */
   readonly onEnd?: ((exit: Exit.Exit<A, E>) => Effect.Effect<void>) | undefined
   /** Adds further services of the effect. */
@@ -169,7 +171,7 @@ export const inSpan = <A, E, R>(
   tracing: Tracing,
   start: SpanStart,
   effect: Effect.Effect<A, E, R>,
-  { errorType = failureName, onEnd, services }: Around<E, A>
+  { errorType = failureName, onEnd, outcomeType, services }: Around<E, A>
 ): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> => {
   let span: Tracer.Span | undefined
   let around = Context.empty()
@@ -182,7 +184,7 @@ export const inSpan = <A, E, R>(
     }),
     (exit) => {
       if (span !== undefined) {
-        const type = errorType(exit, around)
+        const type = Exit.isFailure(exit) ? errorType(exit, around) : outcomeType?.(exit.value)
         if (type !== undefined) span.attribute("error.type", type)
         span.end(timeOf(tracing), opaque(exit, around))
       }
