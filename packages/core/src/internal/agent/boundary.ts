@@ -155,11 +155,13 @@ export class Boundary<Out, E, R, R2> {
       () =>
         Effect.flatMapEager(
           run.parent?.nested.hasPendingEnd === true ? runCleanupsBefore(run, run.parent) : Effect.void,
-          () =>
-            Effect.flatMapEager(account.requireLevel(), () => {
+          () => {
+            const { duration } = account
+            return Effect.flatMapEager(account.requireLevel(), () => {
               const effect = Effect.suspend(() => body.run(run))
-              return account.duration === undefined ? effect : withDeadline(effect, account)
+              return duration === undefined ? effect : withDeadline(effect, account)
             })
+          }
         )
     )
   }

@@ -88,6 +88,7 @@ type Entry = { -readonly [K in keyof ExecutedCall]: ExecutedCall[K] }
 /** Writes an execution into the record of the run and of all that it is nested in. */
 export const openEntry = ({ call, number, run }: Pick<Attempt, "call" | "number" | "run">) => {
   const { recovering: { fixedBy } } = call.record
+  const by = nestedRunOf(run)
   const entry: Entry = {
     tool: call.record.attempts.tool?.name ?? "",
     callId: call.id,
@@ -95,7 +96,6 @@ export const openEntry = ({ call, number, run }: Pick<Attempt, "call" | "number"
     arguments: Arguments.toText(call.arguments),
     outcome: "running"
   }
-  const by = nestedRunOf(run)
   if (by !== undefined) entry.agentRunId = by
   if (fixedBy !== undefined) entry.fixedBy = fixedBy
   addExecuted(run, entry)

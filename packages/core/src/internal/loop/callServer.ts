@@ -25,17 +25,12 @@ import { answerOf, type GivenCall } from "./singleCall.ts"
 export interface ServedCall {
   readonly raw: RequestedCall
   readonly fiber: Fiber.Fiber<Outcome<unknown>, unknown>
-  /** True if its caller has interrupted it: the run continues. */
-  readonly isCancelled: boolean
 }
 
 interface Entry extends ServedCall {
   /** The conversation of the call: the call, and its result. */
   readonly session: Session
   fiber: Fiber.Fiber<Outcome<unknown>, unknown>
-  isCancelled: boolean
-  /** Set while it waits for a decision. */
-  waits: Waiting | undefined
 }
 
 type Served = Effect.Effect<Outcome<unknown>, unknown, unknown>
@@ -57,6 +52,10 @@ export class CallServer {
   private readonly fork: Fork
   private readonly end: Deferred.Deferred<void, unknown>
   private readonly entries = new Map<string, Entry>()
+  /** The calls that wait for a decision, by their ids. */
+  private readonly waiting = new Map<string, Waiting>()
+  /** The calls that their callers have interrupted: the run continues. */
+  private readonly cancelled = new Set<ServedCall>()
   /** Ids of the loop, and those under which the calls run. */
   private readonly ids = new Map<string, string>()
   /** The call whose failure has ended the run; absent if the run has ended in another way. */
@@ -84,15 +83,14 @@ export class CallServer {
 
   /** Continues a call that waits. */
   decide(decision: Decision): Result.Result<ServedCall, DecisionRefused> {
-    const entry = [...this.entries.values()].find(({ waits }) =>
-      waits?.pending.some(({ callId }) => callId === decision.callId) === true
-    )
-    const pending = entry?.waits?.pending ?? []
+    const [id, waiting] =
+      [...this.waiting].find(([, { pending }]) => pending.some(({ callId }) => callId === decision.callId)) ?? []
+    const pending = waiting?.pending ?? []
     return Result.map(match({ round: { pending } } as never, [decision]), (decisions) => {
-      const { raw, waits } = entry!
-      const { name, params } = raw
+      const entry = this.entries.get(id!)!
+      const { raw, raw: { name, params } } = entry
       const part = Response.makePart("tool-call", { id: raw.id, name, params, providerExecuted: false })
-      return this.start(entry!, [part], { waiting: waits!, decisions })
+      return this.start(entry, [part], { waiting: waiting!, decisions })
     })
   }
 
@@ -102,7 +100,7 @@ export class CallServer {
       // Absent before the call is started.
       const fiber: Fiber.Fiber<unknown, unknown> | undefined = other.fiber
       if (other.raw.id === raw.id || fiber?.pollUnsafe() !== undefined) continue
-      if (other.isCancelled === false && callKey(other.raw) === callKey(raw)) return other.raw.id
+      if (!this.cancelled.has(other) && callKey(other.raw) === callKey(raw)) return other.raw.id
     }
     return undefined
   }
@@ -129,10 +127,11 @@ export class CallServer {
       resumed,
       (round) => round
     )
-    const entry: Entry = { raw, session, isCancelled: false, waits: undefined, fiber: undefined as never }
+    const entry: Entry = { raw, session, fiber: undefined as never }
     this.entries.set(raw.id, entry)
+    this.waiting.delete(raw.id)
     const served = Effect.flatMap(ran, ({ results: [result], waiting: [waiting] }): Served => {
-      entry.waits = waiting
+      if (waiting !== undefined) this.waiting.set(raw.id, waiting)
       return waiting === undefined
         ? Effect.map(this.withValue(result!), outcomeOfResult)
         : Effect.succeed(outcomeOfWait(raw, waiting, resultIn(session)))
@@ -154,9 +153,9 @@ export class CallServer {
 
   /** Writes the call and its result into the conversation of the run. A failure of the call ends the run. */
   private note(entry: Entry, exit: Exit.Exit<Outcome<unknown>, unknown>): void {
-    if (entry.waits !== undefined) return
+    if (this.waiting.has(entry.raw.id)) return
     this.state.transcript.prompt(entry.session.transcript.snapshot())
-    if (Exit.isSuccess(exit) || (entry.isCancelled && exit.cause.reasons.every(isInterruption))) return
+    if (Exit.isSuccess(exit) || (this.cancelled.has(entry) && exit.cause.reasons.every(isInterruption))) return
     if (!this.isClosed && Deferred.doneUnsafe(this.end, Exit.asVoid(exit))) this.endedBy = entry
   }
 
@@ -177,9 +176,14 @@ export class CallServer {
   /** Interrupts a call for its caller. */
   cancel(call: ServedCall): Effect.Effect<void> {
     return Effect.suspend(() => {
-      if (call.fiber.pollUnsafe() === undefined) (call as Entry).isCancelled = true
+      if (call.fiber.pollUnsafe() === undefined) this.cancelled.add(call)
       return Fiber.interrupt(call.fiber)
     })
+  }
+
+  /** True if its caller has interrupted a call. */
+  isCancelled(call: ServedCall): boolean {
+    return this.cancelled.has(call)
   }
 
   /** The outcome of a call that its caller has interrupted. */
@@ -190,7 +194,7 @@ export class CallServer {
   /** Withdraws the questions of the calls that wait, and writes their results. */
   readonly close: Effect.Effect<void> = Effect.suspend(() => {
     this.isClosed = true
-    const waiting = [...this.entries.values()].filter(({ waits }) => waits !== undefined)
+    const waiting = [...this.entries.values()].filter(({ raw }) => this.waiting.has(raw.id))
     for (const { session } of waiting) this.state.transcript.prompt(session.transcript.snapshot())
     return Effect.forEach(waiting, ({ session }) => session.withdraw ?? Effect.void, { discard: true })
   })

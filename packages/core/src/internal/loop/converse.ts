@@ -14,7 +14,7 @@ import { Change } from "../../Guardrail.ts"
 import { guardOutput as guardAnswer, type InputGuard } from "./guards.ts"
 import { joinMessages } from "./joinedMessages.ts"
 import { Pause } from "./pause.ts"
-import type { Conversation, Program } from "./program.ts"
+import type { Conversation, Delay, Program } from "./program.ts"
 import { currentTools } from "./tools/liveTools.ts"
 import { withFinder, withinLimit } from "./tools/toolSearch.ts"
 import { offer, type ToolSet } from "./tools/toolSet.ts"
@@ -108,7 +108,8 @@ const askNext = (
   state: Conversation,
   calls: RoundContext,
   tools: ToolSet,
-  plan: TurnPlan | undefined
+  plan: TurnPlan | undefined,
+  isDelayed: Delay
 ): Effect.Effect<Reply | RespondWith<unknown>, unknown, unknown> => {
   const { program, run, session, transcript } = state
   // Also if the answer is in the journal, and there is no request.
@@ -138,7 +139,8 @@ const askNext = (
         const prompt = promptOf(sent, plan)
         taintRun(run, taintedBy(prompt))
         return asPlanned(ask(events, { prompt, toolkit, format, toolChoice: plan.toolChoice }), plan)
-      })
+      }),
+    isDelayed
   )
 }
 
@@ -152,10 +154,10 @@ export const converse = (
   tools: ToolSet,
   inputGuard?: InputGuard
 ): Effect.Effect<unknown, unknown, unknown> => {
-  state.isDelayed = state.program.guardOutput !== undefined ? () => true : inputGuard && (() => !inputGuard.hasPassed())
-  const conversed = turns(state, calls, tools, inputGuard)
+  const isDelayed = state.program.guardOutput !== undefined ? () => true : inputGuard && (() => !inputGuard.hasPassed())
+  const conversed = turns(state, calls, tools, isDelayed, inputGuard)
   // A turn stays open while its events are delayed, also behind the model's answer: any end there drops them.
-  return state.isDelayed === undefined
+  return isDelayed === undefined
     ? conversed
     : Effect.onExit(
       conversed,
@@ -167,6 +169,7 @@ const turns = Effect.fnUntraced(function*(
   state: Conversation,
   calls: RoundContext,
   first: ToolSet,
+  isDelayed: Delay,
   inputGuard?: InputGuard
 ): Effect.fn.Return<unknown, unknown, unknown> {
   const { program, run, session, transcript } = state
@@ -183,7 +186,7 @@ const turns = Effect.fnUntraced(function*(
     if (state.inbox !== undefined && !isCompacted) yield* joinMessages(state, state.inbox)
     if (compaction !== undefined && !isCompacted) yield* compactIfFull(state, compaction)
     const plan = prepareTurn === undefined ? undefined : yield* planned(state, tools, first, prepareTurn)
-    const asked = askNext(state, calls, tools, plan)
+    const asked = askNext(state, calls, tools, plan, isDelayed)
     const attempted: Effect.Effect<Reply | RespondWith<unknown> | typeof again, unknown, unknown> =
       compaction === undefined || isCompacted ? asked : orCompact(state, compaction, asked)
     const answer: Reply | RespondWith<unknown> | typeof again | Change<unknown> = yield* (
@@ -196,8 +199,7 @@ const turns = Effect.fnUntraced(function*(
     if (answer === again) continue
     if ("_tag" in answer) return substitute(state, answer)
     const { calls: raws, content } = withUniqueIds(answer.content, session.callIds)
-    const elsewhere = executedElsewhere(content, isTrusted(tools))
-    if (elsewhere.length > 0) taintRun(run, elsewhere)
+    if (content.some(({ type }) => type === "tool-result")) taintRun(run, executedElsewhere(content, isTrusted(tools)))
     if (raws.length === 0 && answer.finishReason !== "pause") {
       const finished = () => {
         transcript.assistant(content)

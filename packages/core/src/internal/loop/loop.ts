@@ -99,9 +99,9 @@ const beginWith = (
     program.input.write(input),
     (text) => {
       const hasSkills = program.skills.length > 0 || program.chooseSkill !== undefined
-      const chosen = hasSkills ? choose(state, input, text) : Effect.undefined
       const asksModel = program.skills.length > 1 && program.chooseSkill === undefined
-      if (guard !== undefined && asksModel) state.isDelayed = () => !guard.hasPassed()
+      const isDelayed = guard && (() => !guard.hasPassed())
+      const chosen = hasSkills ? choose(state, input, text, isDelayed) : Effect.undefined
       return Effect.flatMapEager(guard !== undefined && asksModel ? guard.runInParallel(chosen) : chosen, (skill) => {
         if (skill instanceof Change) return startAgain(state, skill.value)
         if (skill !== undefined && isSubstitute(skill)) return Effect.sync(() => substitute(state, skill))
@@ -141,7 +141,6 @@ const startAgain = (state: Conversation, input: unknown): Effect.Effect<unknown,
   Effect.suspend(() => {
     state.session.clear()
     // No guard checks this one.
-    state.isDelayed = undefined
     return beginWith(state, input, undefined)
   })
 

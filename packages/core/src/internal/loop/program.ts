@@ -81,6 +81,9 @@ export interface ProgramSkill {
 export const toolsWith = ({ skills, tools }: Program, chosen: string | undefined): ToolSet =>
   skills.find(({ skill }) => skill.name === chosen)?.tools ?? tools
 
+/** True while events of model calls are delayed, because a guard has not passed; absent without a guard. */
+export type Delay = (() => boolean) | undefined
+
 /** One run of a program. */
 export interface Conversation {
   /** True if the run can wait for a person: its caller can receive a pause, and there is a key to sign the snapshot. */
@@ -96,6 +99,4 @@ export interface Conversation {
   events?: TurnEvents | undefined
   /** The inbox that the run reads, if it reads one. */
   readonly inbox?: RunInbox | undefined
-  /** True if events of model calls are delayed, because a guard has not passed; absent without a guard. */
-  isDelayed?: (() => boolean) | undefined
 }

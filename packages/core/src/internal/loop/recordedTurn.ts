@@ -17,7 +17,7 @@ import { toJson } from "../foundation/json/jsonValue.ts"
 import { countReplayed, usedSince } from "../run/tally.ts"
 import { Used } from "../run/used.ts"
 import { announcedKey, turnKey } from "../path/entryKeys.ts"
-import type { Conversation } from "./program.ts"
+import type { Conversation, Delay } from "./program.ts"
 import { keyOfCall } from "../run/recordedStart.ts"
 
 /** Adds a start for each call of an older version that may have started without an entry. `keyed`: the called tools that had keys. */
@@ -84,6 +84,7 @@ export const recorded = <A extends object>(
   log: RunLog,
   turn: number,
   codec: AnswerCodec<A>,
+  isDelayed: Delay,
   attempt: () => Effect.Effect<A | RespondWith<unknown>, unknown, unknown>
 ): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> => {
   const { program: { guardOutput, output, skills, tools }, run, session, transcript } = state
@@ -93,7 +94,7 @@ export const recorded = <A extends object>(
   /** Emits, behind the guard, the events that an earlier execution could not emit. */
   const announceReplayed = (content: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> => {
     if (log.find("wait", emittedKey) !== undefined) return Effect.void
-    const events = state.events = new TurnEvents(run, turn, (id) => session.keepsId(id), state.isDelayed)
+    const events = state.events = new TurnEvents(run, turn, (id) => session.keepsId(id), isDelayed)
     events.onEmitted = noteEmitted
     return events.answeredBefore(content)
   }
@@ -132,9 +133,9 @@ export const recorded = <A extends object>(
   return Effect.flatMap(Effect.suspend(attempt), (answer) =>
     Effect.flatMap(written(answer), (written) => {
       const called = calledIn(answer)
-      const isDelayed = !isSubstitute(answer) && state.events?.isHolding === true
-      if (isDelayed) state.events!.onEmitted = noteEmitted
-      const delayed = isDelayed ? { isHeld: isDelayed } : undefined
+      const hasDelayed = !isSubstitute(answer) && state.events?.isHolding === true
+      if (hasDelayed) state.events!.onEmitted = noteEmitted
+      const delayed = hasDelayed ? { isHeld: hasDelayed } : undefined
       const value = { told: requestHash, answer: written, used: used(), hasStarts: true, ...delayed } as Schema.Json
       return Effect.as(
         isUnchanged(called) ? log.note("model", key, value) : log.record("model", key, value),

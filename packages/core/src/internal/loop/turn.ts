@@ -10,7 +10,7 @@ import * as Exit from "effect/Exit"
 import { consult, type ModelFailure, type RespondWith, rethrow, type RetryNotice } from "../model/modelDecision.ts"
 import { type TurnFailures, turnFailures } from "./replayedModelFailures.ts"
 import { requireCost } from "../model/callModel.ts"
-import type { Conversation } from "./program.ts"
+import type { Conversation, Delay } from "./program.ts"
 import { hasRetried, startCall } from "../foundation/effect/retriedFailures.ts"
 import { emit, type Run } from "../run/run.ts"
 import { errorName } from "../run/observe/errorName.ts"
@@ -62,6 +62,7 @@ class Turn<A extends object> {
   private readonly call: (events: TurnEvents) => ModelEffect<A>
   private readonly context: Context.Context<never>
   private readonly number: number
+  private readonly isDelayed: Delay
   private readonly failures: Array<ModelFailure> = []
   /** Failures of earlier executions of the run, which do not occur again, and the log for those of this one. */
   private readonly logged: TurnFailures | undefined
@@ -71,12 +72,14 @@ class Turn<A extends object> {
     call: (events: TurnEvents) => ModelEffect<A>,
     context: Context.Context<never>,
     number: number,
+    isDelayed: Delay,
     logged: TurnFailures | undefined
   ) {
     this.state = state
     this.call = call
     this.context = context
     this.number = number
+    this.isDelayed = isDelayed
     this.logged = logged
   }
 
@@ -89,7 +92,7 @@ class Turn<A extends object> {
 
   /** One call of the model, within the budget. */
   private charged(): Answered<A> {
-    const { state: { isDelayed, run, run: { account } } } = this
+    const { isDelayed, state: { run, run: { account } } } = this
     const cost = account.hasCap("cost") ? () => requireCost(run, this.context) : undefined
     const dropped = isDelayed === undefined ? undefined : this.state.events?.discard
     const charged = dropped === undefined
@@ -99,7 +102,7 @@ class Turn<A extends object> {
   }
 
   private asked(): Answered<A> {
-    const { number, state, state: { isDelayed, run, session } } = this
+    const { isDelayed, number, state, state: { run, session } } = this
     const events = state.events = new TurnEvents(run, number, (id) => session.keepsId(id), isDelayed)
     const { exchange } = session
     const asked = Effect.flatMapEager(run.audience === undefined ? Effect.void : events.started, () => {
@@ -186,15 +189,16 @@ class Turn<A extends object> {
 export const turn = <A extends object>(
   state: Conversation,
   codec: AnswerCodec<A>,
-  call: (events: TurnEvents) => ModelEffect<A>
+  call: (events: TurnEvents) => ModelEffect<A>,
+  isDelayed: Delay
 ): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
   Effect.contextWith((context: Context.Context<never>) => {
     const { run, run: { log }, session } = state
     const number = ++session.turn
-    const make = (logged: TurnFailures | undefined) => new Turn(state, call, context, number, logged)
+    const make = (logged: TurnFailures | undefined) => new Turn(state, call, context, number, isDelayed, logged)
     return log === undefined
       ? make(undefined).attempt()
-      : recorded(state, log, number, codec, () => make(turnFailures(log, run, number)).attempt())
+      : recorded(state, log, number, codec, isDelayed, () => make(turnFailures(log, run, number)).attempt())
   })
 
 export { isSubstitute } from "../model/modelDecision.ts"

@@ -104,7 +104,7 @@ class RunningCalls implements ToolRun<Tool.Any, unknown> {
 
   /** A call without a result has the error of the run that it has ended, unless its caller has interrupted it. */
   private failed(call: ServedCall): Answered {
-    return call.isCancelled
+    return this.server.isCancelled(call)
       ? Effect.sync(() => this.server.outcomeOfCancelled(call))
       : Effect.flatMap(
         this.report,

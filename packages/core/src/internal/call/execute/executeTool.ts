@@ -148,7 +148,7 @@ class Execution<Params, A, D, R> {
     const position = info.compensation === undefined ? undefined : notePosition(record, this.startWrite())
     this.started = { isRepeated, entries, position }
     if (info.effects === "write" || info.passesKey) noteStartedWrite(run, record.outcome)
-    if (isUnguarded(info, record)) noteWritten(run)
+    if (info.effects !== "read" && isUnguarded(info, record)) noteWritten(run)
     const executed = intercepted(this.executable, this.attempt, this.params)
     return this.transaction === undefined ? executed : this.committed(this.transaction, executed)
   }
@@ -186,18 +186,23 @@ class Execution<Params, A, D, R> {
     if (record.admission.stop !== undefined && waitsInAgent(record, this.attempt.number)) {
       return endExecution(record, record.outcome.known)
     }
-    const isKeyed = idempotencyOf(this.executable, this.attempt.call) !== undefined
     const known = Exit.isSuccess(exit)
       ? "yes"
-      : afterExecution(record, exit, isKeyed, (error) => this.saysNotDone(error))
+      : afterExecution(record, exit, this.isKeyed, (error) => this.saysNotDone(error))
     endExecution(record, this.transaction === undefined ? known : fates[this.fate] ?? record.outcome.known)
-    if (this.isRolledBack && record.outcome.running === 0) noteExecuted(record, started.isRepeated)
+    if (this.transaction !== undefined && this.isRolledBack && record.outcome.running === 0) {
+      noteExecuted(record, started.isRepeated)
+    }
     for (const entry of started.entries) entry.outcome = attemptOutcome(exit, record)
     const { info } = this.executable
     if (info.compensation !== undefined || run?.audience?.details === true) {
-      this.noteCompensable(exit, isKeyed, started.position)
+      this.noteCompensable(exit, started.position)
     }
     noteChange(run)
+  }
+
+  private get isKeyed(): boolean {
+    return idempotencyOf(this.executable, this.attempt.call) !== undefined
   }
 
   /** True if it ran in a transaction that is not committed: then it has not happened. */
@@ -214,15 +219,14 @@ class Execution<Params, A, D, R> {
   }
 
   private startWrite(): number | undefined {
-    const { attempt: { call, run }, executable, executable: { info } } = this
-    const isKeyed = idempotencyOf(executable, call) !== undefined
+    const { attempt: { call, run }, executable: { info }, isKeyed } = this
     return run?.writes.completed?.start((position) =>
       noteCompensable({ call, encoded: undefined, info, isKeyed, live: undefined, position, run }, Exit.fail(undefined))
     )
   }
 
-  private noteCompensable(exit: Exit.Exit<unknown, unknown>, isKeyed: boolean, position: number | undefined): void {
-    const { attempt: { call, context, run }, encoded, executable: { info }, params } = this
+  private noteCompensable(exit: Exit.Exit<unknown, unknown>, position: number | undefined): void {
+    const { attempt: { call, context, run }, encoded, executable: { info }, isKeyed, params } = this
     noteCompensable({ call, encoded, info, isKeyed, live: { params, context }, position, run }, exit)
   }
 

@@ -7,7 +7,7 @@ import { SkillNotChosen } from "../../../AgentError.ts"
 import { objectCodec } from "../../model/answerRecord.ts"
 import { isSubstitute, type RespondWith } from "../../model/modelDecision.ts"
 import { askObject } from "../../model/callModel.ts"
-import type { Conversation, ProgramSkill } from "../program.ts"
+import type { Conversation, Delay, ProgramSkill } from "../program.ts"
 import type { InputText } from "../inputText.ts"
 import { emit } from "../../run/run.ts"
 import { turn } from "../turn.ts"
@@ -19,7 +19,8 @@ const choiceCodec = objectCodec(Choice)
 
 const chooseByModel = (
   state: Conversation,
-  input: string
+  input: string,
+  isDelayed: Delay
 ): Effect.Effect<ProgramSkill | RespondWith<unknown>, unknown, unknown> => {
   const { name, skills } = state.program
   const prompt = Prompt.make([
@@ -33,7 +34,7 @@ const chooseByModel = (
     { role: "user", content: [{ type: "text", text: input }] }
   ])
   return Effect.flatMap(
-    turn(state, choiceCodec, (events) => askObject(events, prompt, `${name}_skill`, Choice)),
+    turn(state, choiceCodec, (events) => askObject(events, prompt, `${name}_skill`, Choice), isDelayed),
     (answer): Effect.Effect<ProgramSkill | RespondWith<unknown>, SkillNotChosen> =>
       isSubstitute(answer)
         ? Effect.succeed(answer)
@@ -56,7 +57,8 @@ const pick = (state: Conversation, chosen: ReadonlyArray<string>): Effect.Effect
 export const choose = (
   state: Conversation,
   input: unknown,
-  text: InputText
+  text: InputText,
+  isDelayed: Delay
 ): Effect.Effect<ProgramSkill | RespondWith<unknown>, unknown, unknown> => {
   const { chooseSkill, skills } = state.program
   if (chooseSkill !== undefined) {
@@ -65,5 +67,5 @@ export const choose = (
   }
   return skills.length === 1
     ? pick(state, [skills[0]!.skill.name])
-    : chooseByModel(state, text())
+    : chooseByModel(state, text(), isDelayed)
 }
