@@ -1,5 +1,6 @@
 /** Ended rounds: the results of calls that have none when their round ends or waits, and the events of these calls. */
 import * as Cause from "effect/Cause"
+import type * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type { Decision } from "../approval/decision.ts"
 import { outcomeUndecided } from "../approval/waitsWithin.ts"
@@ -22,8 +23,14 @@ export interface Resumed {
   readonly decisions: ReadonlyMap<string, Decision>
 }
 
+/** A call runs. `ended` is done when it has a result for which another call of the answer waits. */
+interface Running {
+  readonly _tag: "Running"
+  readonly ended?: Deferred.Deferred<void>
+}
+
 /** A call is not started, runs, has ended with its outcome, or has ended the run. */
-export type CallState = CallOutcome | { readonly _tag: "Running" } | {
+export type CallState = CallOutcome | Running | {
   readonly _tag: "Failed"
   readonly cause: Cause.Cause<unknown>
 }

@@ -38,6 +38,15 @@ interface RoundOutcome {
 
 const noResumptions: ReadonlyMap<string, Resumption> = new Map()
 
+/** Finds the first of equal calls. Their keys are made when the first one is sought, because few answers have equal calls. */
+const firstsOf = (raws: ReadonlyArray<RequestedCall>): (raw: RequestedCall) => number => {
+  let firsts: Map<string, number> | undefined
+  return (raw) => {
+    firsts ??= new Map(raws.map((other, index): [string, number] => [callKey(other), index]).toReversed())
+    return firsts.get(callKey(raw))!
+  }
+}
+
 /** The calls of one answer while they run. */
 class Round implements RoundOutcome, RoundState {
   readonly calls: RoundContext
@@ -46,14 +55,13 @@ class Round implements RoundOutcome, RoundState {
   readonly states: Array<CallState | undefined>
   /** The waiting calls with their resumptions. */
   readonly resumptions: ReadonlyMap<string, Resumption>
-  /** Calls whose result others of the answer wait for. */
-  private followed: Map<number, Deferred.Deferred<void>> | undefined
-  /** Indices of the first of equal calls, by their key. */
-  private firsts: Map<string, number> | undefined
+  /** Returns the index of the first call of the answer that is equal to one. */
+  private readonly firstOf: (raw: RequestedCall) => number
 
   constructor(calls: RoundContext, raws: ReadonlyArray<RequestedCall>, resumed: Resumed | undefined) {
     this.calls = calls
     this.raws = raws
+    this.firstOf = firstsOf(raws)
     this.resumed = resumed
     this.resumptions = resumed === undefined
       ? noResumptions
@@ -163,22 +171,10 @@ class Round implements RoundOutcome, RoundState {
   }
 
   private end(index: number, state: CallState): void {
+    const before = this.states[index]
     this.states[index] = state
     if (state._tag === "Done") noteResult(this.calls, state.result)
-    const followed = this.followed?.get(index)
-    if (followed !== undefined) Deferred.doneUnsafe(followed, Effect.void)
-  }
-
-  /** The index of the first call of the answer that is equal to this one. */
-  private firstOf(raw: RequestedCall): number {
-    if (this.firsts === undefined) {
-      this.firsts = new Map()
-      for (const [index, other] of this.raws.entries()) {
-        const key = callKey(other)
-        if (!this.firsts.has(key)) this.firsts.set(key, index)
-      }
-    }
-    return this.firsts.get(callKey(raw))!
+    if (before?._tag === "Running" && before.ended !== undefined) Deferred.doneUnsafe(before.ended, Effect.void)
   }
 
   /** Runs a call, or answers it by an equal call of the same answer if its tool is executed once for both. */
@@ -212,10 +208,10 @@ class Round implements RoundOutcome, RoundState {
 
   /** Returns the end of a call, once it has ended. */
   private ended(index: number): Effect.Effect<CallState | undefined> {
-    if (this.states[index]?._tag !== "Running") return Effect.sync(() => this.states[index])
-    const followed = this.followed ??= new Map()
-    let ended = followed.get(index)
-    if (ended === undefined) followed.set(index, ended = Deferred.makeUnsafe<void>())
+    const state = this.states[index]
+    if (state?._tag !== "Running") return Effect.sync(() => this.states[index])
+    const { ended = Deferred.makeUnsafe<void>() } = state
+    this.states[index] = { _tag: "Running", ended }
     return Effect.map(Deferred.await(ended), () => this.states[index])
   }
 

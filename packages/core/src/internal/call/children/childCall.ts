@@ -17,13 +17,14 @@ import {
   addWrite,
   adopt,
   adoptedIn,
-  CallNumbers,
+  type CallNumbers,
   type Children,
   type MadeCalls,
   madeInAttempt,
   noteMetIn,
   noteWithin,
-  takeNumber
+  takeNumber,
+  withNumber
 } from "../record/children.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
 import { noteFixed } from "../record/recovering.ts"
@@ -139,10 +140,8 @@ const callNumber = (
     return { nth: last!, isRepetition: true }
   }
   let nth = ownNumber(byPlace, numbers, place, tool) ?? numbers?.free ?? 1
-  while (numbers?.has(nth) === true) nth++
-  const now = numbers ?? new CallNumbers()
-  now.add(nth)
-  if (numbers === undefined) made.set(place, now)
+  while (numbers?.all.has(nth) === true) nth++
+  made.set(place, withNumber(numbers, nth))
   return { nth, isRepetition: false }
 }
 
@@ -156,7 +155,7 @@ const ownNumber = (
   for (let nth = numbers?.free ?? 1;; nth++) {
     const record = byPlace.get(Path.ofEqual(place, nth))
     if (record === undefined) return undefined
-    if (record.attempts.tool === tool && numbers?.has(nth) !== true) return nth
+    if (record.attempts.tool === tool && numbers?.all.has(nth) !== true) return nth
   }
 }
 

@@ -1,27 +1,22 @@
 /** Calls within a call: those that its tool makes, and the writes among them. A call whose tool makes none has no such state. */
 
 /** Numbers of the equal calls that an attempt has made. */
-export class CallNumbers {
-  private readonly made = new Set<number>()
-  /** The number of the last one. */
-  last = 0
-  /** The lowest number that is free. */
-  free = 1
-
+export interface CallNumbers {
   /** All of them, in the order in which the calls were made. */
-  get all(): Iterable<number> {
-    return this.made
-  }
+  readonly all: ReadonlySet<number>
+  /** The number of the last one. */
+  readonly last: number
+  /** The lowest number that is free. */
+  readonly free: number
+}
 
-  has(nth: number): boolean {
-    return this.made.has(nth)
-  }
-
-  add(nth: number): void {
-    this.made.add(nth)
-    this.last = nth
-    while (this.made.has(this.free)) this.free++
-  }
+/** Adds a number to those of equal calls. The set is theirs alone, and grows in place: there may be thousands of calls. */
+export const withNumber = (numbers: CallNumbers | undefined, nth: number): CallNumbers => {
+  const all = (numbers?.all ?? new Set<number>()) as Set<number>
+  all.add(nth)
+  let free = numbers?.free ?? 1
+  while (all.has(free)) free++
+  return { all, last: nth, free }
 }
 
 /** Numbers of equal calls, by their tool and arguments. */
