@@ -1,4 +1,5 @@
 /** The agent interface, and agents that are functions. */
+import type * as Context from "effect/Context"
 import * as RunUsage from "../../RunUsage.ts"
 import * as Effect from "effect/Effect"
 import type * as Pipeable from "effect/Pipeable"
@@ -225,19 +226,15 @@ export const around = <In, Out, E, R>(
   run: (input: In) => Effect.Effect<Out, E, R>
 ): Agent<In, Out, E, R> => {
   const limits = unbounded(named(name))
-  return fromExecute(
-    name,
-    (input, mode) =>
-      withinLimits(
-        limits,
-        mode,
-        input,
-        Prompt.isPrompt(input) ? answering(input, run(input)) : {
-          run: () => run(input),
-          said: () => noRunMessages
-        }
-      ) as Effect.Effect<Out, E, R>
-  )
+  return fromExecute(name, (input, mode) => {
+    const body: Body<Out, E, R> = Prompt.isPrompt(input) ? answering(input, run(input)) : {
+      run: () => run(input),
+      said: () => noRunMessages
+    }
+    return Effect.contextWith((context: Context.Context<never>) =>
+      withinLimits(context, limits, mode, input, body)
+    ) as Effect.Effect<Out, E, R>
+  })
 }
 
 /**

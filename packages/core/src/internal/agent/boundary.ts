@@ -79,7 +79,7 @@ const endNested = (run: Run): Effect.Effect<void> => {
 }
 
 /** One run from its first event to its last. */
-export class Boundary<Out, E, R, R2> {
+class Boundary<Out, E, R, R2> {
   readonly run: Run
   readonly declaration: Limits<R2>
   readonly mode: Mode
@@ -308,8 +308,8 @@ export class Boundary<Out, E, R, R2> {
   }
 }
 
-/** Runs the body of an agent within its boundary, in a context that the caller has read. */
-export const withinLimitsIn = <Out, E, R, R2>(
+/** Runs the body of an agent within its boundary, in a context that the caller has read. An equal run that has written ends it. */
+export const withinLimits = <Out, E, R, R2>(
   context: Context.Context<R2>,
   declaration: Limits<R2>,
   mode: Mode,
@@ -328,12 +328,3 @@ export const withinLimitsIn = <Out, E, R, R2>(
     : undefined
   return end as Exit.Exit<never, E> | undefined ?? new Boundary(declaration, mode, input, body, context).effect()
 }
-
-/** Runs the body of an agent within its boundary. */
-export const withinLimits = <Out, E, R, R2>(
-  declaration: Limits<R2>,
-  mode: Mode,
-  input: unknown,
-  body: Body<Out, E, R>
-): Effect.Effect<Out, E | BudgetExceeded, R | R2> =>
-  Effect.contextWith((context: Context.Context<R2>) => withinLimitsIn(context, declaration, mode, input, body))

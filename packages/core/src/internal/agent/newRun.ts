@@ -69,7 +69,7 @@ export const scopeWithin = (nested: Nested): string => {
  * Returns the path of a nested run in the journal of the outermost one. Unlike the scope, it differs for each attempt:
  * a model answer of one attempt is no answer in the next.
  */
-export const placeWithin = (nested: Nested): string => {
+const placeWithin = (nested: Nested): string => {
   const { call, name, parent, position } = nested
   const attempts = call?.record.attempts.count ?? 0
   const isRunning = (call?.record.outcome.running ?? 0) > 0
@@ -88,7 +88,7 @@ export const callAround = (call: Call | undefined, parent: Run | undefined): Run
 }
 
 /** The id of another agent's run within a run, and within one of its calls if it is one. */
-export const nestedId = (parent: Run, name: string, call: RunStart["outerCall"]): string => {
+const nestedId = (parent: Run, name: string, call: RunStart["outerCall"]): string => {
   const within = idWithin(parent.agentRunId, call?.id ?? name)
   const times = parent.nested.count(`id/${within}`)
   // The ids of steps are the same however many other runs there were.

@@ -153,7 +153,7 @@ const explainedWithin = (
 }
 
 /** A program that can be started and resumed. */
-export const programKind = (program: Program, declaration: Limits<unknown>): Kind => {
+const programKind = (program: Program, declaration: Limits<unknown>): Kind => {
   const { name } = program
   const skills = program.skills.map(({ skill }) => skill.name)
   /** True if the result of a decision fits. */

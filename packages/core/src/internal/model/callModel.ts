@@ -123,7 +123,7 @@ const chargeCost = (
 }
 
 /** Adds the tokens of an answer, and their cost, to the usage and the budget of its run. */
-export const chargeAnswer = (
+const chargeAnswer = (
   run: Run,
   context: Context.Context<never>,
   prompt: Prompt.Prompt,

@@ -22,7 +22,7 @@ import { checked, endOver, registerCleanup, resumed } from "./resumeRun.ts"
 import type { Explanation } from "../../approval/definitions.ts"
 import { explain } from "./explainSnapshot.ts"
 import type { Driven, Kind } from "./agentKind.ts"
-import { withinLimitsIn } from "../boundary.ts"
+import { withinLimits } from "../boundary.ts"
 import type { Body } from "../runBody.ts"
 import { idWithin } from "../../path/path.ts"
 import { Pause } from "../../loop/pause.ts"
@@ -130,7 +130,7 @@ export const driven = (
       return Effect.andThen(withdraw(), registration)
     }))
     const answered = Effect.flatMap(
-      withinLimitsIn(
+      withinLimits(
         context as Context.Context<unknown>,
         declaration,
         kind.mayAsk ? { ...mode, mayPause: true } : mode,

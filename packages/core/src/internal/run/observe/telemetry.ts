@@ -235,14 +235,14 @@ const parentOf = (around: Option.Option<Tracer.AnySpan>): Option.Option<Tracer.A
 export const timeOf = ({ clock, isTimed }: Tracing): bigint => isTimed ? clock.currentTimeNanosUnsafe() : 0n
 
 /** Start of a span. */
-export interface SpanStart {
+interface SpanStart {
   readonly name: string
   readonly kind?: Tracer.SpanKind
   readonly attributes: Readonly<Record<string, unknown>>
 }
 
 /** Starts a span. */
-export const startSpan = (
+const startSpan = (
   tracing: Tracing,
   context: Context.Context<never>,
   { attributes, kind = "internal", name }: SpanStart
