@@ -80,7 +80,7 @@ export const layer = <R = never>(
       /** The exchange of one attempt, with the deadlines of the run around it. */
       const exchanged = Effect.map(
         CurrentExchange,
-        (around) => makeExchange((now, millis) => around?.hasTime(now, millis) !== false)
+        (around) => makeExchange((millis) => around?.hasTime(millis) !== false)
       )
       const failureOf = (exchange: Exchange, error: AiError.AiError): Effect.Effect<ModelFailure> =>
         Effect.clockWith((clock) =>

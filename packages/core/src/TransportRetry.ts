@@ -281,7 +281,7 @@ const retryAfterFirst = Effect.fnUntraced(function*<A extends Answer, E, R>(
     if (Exit.isFailure(planned)) return yield* surfaced()
     const backoff = Duration.millis(Math.ceil(Duration.toMillis(planned.value[1])))
     const delay = Duration.max(backoff, verdict.retryAfter ?? Duration.zero)
-    if (exchange?.hasTime(now, Duration.toMillis(delay)) === false) return yield* surfaced()
+    if (exchange?.hasTime(Duration.toMillis(delay)) === false) return yield* surfaced()
     if (Exit.isSuccess(exit)) yield* discard(exit.value)
     const observe = yield* Observer
     yield* observe({

@@ -135,8 +135,8 @@ describe("the usage of a call", () => {
     Effect.runSync(section.charge("turns"))
     assert.isTrue(Exit.isFailure(Effect.runSyncExit(section.charge("turns"))))
     const timed = new Account("a", {}, [], undefined).section("part", { duration: 10 })
-    timed.begin(0)
-    assert.deepStrictEqual([timed.hasTime(0, 9), timed.hasTime(0, 10)], [true, false])
+    timed.begin({ monotonicTimeNanosUnsafe: () => 0n })
+    assert.deepStrictEqual([timed.hasTime(9), timed.hasTime(10)], [true, false])
   })
 })
 

@@ -16,8 +16,8 @@ export interface Account {
   readonly state: () => { readonly used: Counts; readonly retries: Counts; readonly extended: Counts }
   readonly charge: (kind: string, tool?: string) => Effect.Effect<void>
   readonly section: (agent: string, caps: Counts) => Account
-  readonly begin: (at: number) => void
-  readonly hasTime: (now: number, millis: number) => boolean
+  readonly begin: (clock: { readonly monotonicTimeNanosUnsafe: () => bigint }) => void
+  readonly hasTime: (millis: number) => boolean
 }
 
 export interface Write {

@@ -86,8 +86,6 @@ class Boundary<Out, E, R, R2> {
   readonly input: unknown
   private readonly body: Body<Out, E, R>
   readonly context: Context.Context<never>
-  /** Milliseconds since the epoch: the start of the run, had it run without pauses. */
-  private readonly start: number
   /** True if its first event was emitted, so that its last one is too. */
   private isReported = false
 
@@ -111,8 +109,7 @@ class Boundary<Out, E, R, R2> {
     if (parent === undefined && log !== undefined) {
       account.elapsed(account.elapsedBefore + log.elapsedBefore)
     }
-    this.start = clock.currentTimeMillisUnsafe() - account.elapsedBefore
-    account.begin(this.start)
+    account.begin(clock)
   }
 
   /** Runs the body in the span of the run. */
@@ -209,8 +206,8 @@ class Boundary<Out, E, R, R2> {
   }
 
   private end(exited: Exit.Exit<Out, E | BudgetExceeded>): Effect.Effect<Out, E | BudgetExceeded> {
-    const { body, context, mode, run, run: { account, clock } } = this
-    account.elapsed(clock.currentTimeMillisUnsafe() - this.start)
+    const { body, context, mode, run, run: { account } } = this
+    account.elapsed(account.ran)
     const exit = Exit.isSuccess(exited) ? exited : this.asEnded(exited.cause)
     if (Exit.isSuccess(exit) && exit.value instanceof Pause) body.onPaused?.(exit.value)
     if (run.parent !== undefined) passTaint(run, run.parent, Context.getOrUndefined(context, ToolCall))

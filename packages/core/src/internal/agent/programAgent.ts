@@ -54,7 +54,7 @@ export const observed = (
   const shared = Context.add(
     context,
     CurrentExchange,
-    session.exchange = makeExchange((now, millis) => run.account.hasTime(now, millis))
+    session.exchange = makeExchange((millis) => run.account.hasTime(millis))
   )
   return Context.add(shared, Observer, (retry) =>
     run.account.charge("transportRetries").pipe(

@@ -1,7 +1,7 @@
 /** Ledger store in memory: a restart loses the entries. */
-import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { steadyClock } from "../foundation/monotonicTime.ts"
 import { abandonedIn, type Entry, isExpired, type Store } from "./ledgerStore.ts"
 
 const sweepEvery = 60_000
@@ -19,7 +19,8 @@ export const memoryStore = (): Store => {
     for (const [id, entry] of entries) if (isExpired(entry, now)) entries.delete(id)
     return before - entries.size
   }
-  const at = <A>(operation: (now: number) => A): Effect.Effect<A> => Effect.map(Clock.currentTimeMillis, operation)
+  const clock = steadyClock()
+  const at = <A>(operation: (now: number) => A): Effect.Effect<A> => Effect.map(clock, operation)
   return {
     begin: (intent, lease) =>
       at((now) => {

@@ -138,7 +138,7 @@ class Turn<A extends object> {
     const { failures, number, state: { program, run } } = this
     failures.push(failure)
     const consulted = consult(program.onModelError ?? (() => rethrow), failures, {
-      hasTime: (now, millis) => run.account.hasTime(now, millis),
+      hasTime: (millis) => run.account.hasTime(millis),
       mayRetry: !isHeard,
       mayRestart: true,
       until,

@@ -231,7 +231,7 @@ export const consult = <O, E, R>(
     /** End of the wait that an earlier execution of the run started. */
     readonly until?: number | undefined
     /** True if a wait of so many milliseconds is not too long. */
-    readonly hasTime: (now: number, millis: number) => boolean
+    readonly hasTime: (millis: number) => boolean
     readonly onRetry: (notice: RetryNotice) => Effect.Effect<void>
   }
 ): Effect.Effect<"again" | RespondWith<O>, AiError.AiError | E, R> => {
@@ -254,7 +254,7 @@ export const consult = <O, E, R>(
         const delay = until === undefined
           ? Duration.max(scheduled, retryAfter)
           : Duration.millis(Math.max(0, until - now))
-        if (!options.hasTime(now, Duration.toMillis(delay))) return Effect.fail(error)
+        if (!options.hasTime(Duration.toMillis(delay))) return Effect.fail(error)
         const notification = until === undefined
           ? options.onRetry({ error, retry: failures.length, delay, until: now + Duration.toMillis(delay) })
           : Effect.void

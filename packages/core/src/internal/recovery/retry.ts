@@ -235,7 +235,7 @@ const waited = (
     const delay = earlier === undefined
       ? Duration.max(scheduled, retryAfter(error))
       : Duration.millis(Math.max(0, earlier.until - now))
-    if (run?.account.hasTime(now, Duration.toMillis(delay)) === false) return Effect.succeed(false)
+    if (run?.account.hasTime(Duration.toMillis(delay)) === false) return Effect.succeed(false)
     const waiting = Duration.isZero(delay) ? Effect.succeed(true) : Effect.as(Effect.sleep(delay), true)
     if (earlier !== undefined) {
       countRetry()

@@ -1,11 +1,13 @@
 /** Budget account of one agent. Each charge also goes to the accounts of its parents. */
 /* oxlint-disable max-lines -- the limits and the usage of a run are one account */
 import type * as Cause from "effect/Cause"
+import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import { BudgetExceeded, type Caps, type Extension, type Kind } from "../../Budget.ts"
 import { signal, signalIn } from "../foundation/effect/signal.ts"
 import { isLongerThan } from "../foundation/json/jsonShape.ts"
+import { monotonicMillis } from "../foundation/monotonicTime.ts"
 
 /**
  * The signal of a used-up budget, for the run of the agent whose budget it is. The account stays stopped, so that
@@ -65,7 +67,8 @@ export class Account {
   private readonly extended: Partial<Record<Kind, number>> = {}
   private deciding: Semaphore.Semaphore | undefined
   private stopped: BudgetStop | undefined
-  private began: number | undefined
+  private clock: Clock.Clock | undefined
+  private began = 0
 
   constructor(
     agent: string,
@@ -280,17 +283,23 @@ export class Account {
     return this.limits.duration
   }
 
-  /** Notes when the agent began, in milliseconds since the epoch, the time before it was resumed included. */
-  begin(at: number): void {
-    this.began = at
+  /** The agent begins: its time is measured from now on, by the monotonic clock. */
+  begin(clock: Clock.Clock): void {
+    this.clock = clock
+    this.began = monotonicMillis(clock) - this.used.duration
+  }
+
+  /** Milliseconds that the agent has run, the time before it was resumed included. */
+  get ran(): number {
+    return this.clock === undefined ? this.used.duration : Math.floor(monotonicMillis(this.clock) - this.began)
   }
 
   /** True if a wait ends before the deadlines, here and in every parent. A movable deadline does not count. */
-  hasTime(now: number, millis: number): boolean {
+  hasTime(millis: number): boolean {
     const { duration } = this.limits
-    return (duration === undefined || this.began === undefined || this.owner?.onExceeded !== undefined ||
-      now + millis < this.began + duration) &&
-      (this.parent === undefined || this.parent.hasTime(now, millis))
+    return (duration === undefined || this.clock === undefined || this.owner?.onExceeded !== undefined ||
+      this.ran + millis < duration) &&
+      (this.parent === undefined || this.parent.hasTime(millis))
   }
 
   /** Asks for more time at the deadline: returns if there is, ends the run if not. */

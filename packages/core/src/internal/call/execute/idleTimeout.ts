@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { monotonicMillis } from "../../foundation/monotonicTime.ts"
 
 /** The timer of the executor that runs. */
 export interface Activity {
@@ -28,7 +29,7 @@ export const withIdleTimeout = <A, E, R, B, E2>(
   late: (after: Duration.Duration) => Effect.Effect<B, E2>
 ): Effect.Effect<A | B, E | E2, R> =>
   Effect.clockWith((clock) => {
-    const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+    const now = () => monotonicMillis(clock)
     const [idleMillis, end] = [Duration.toMillis(idle), now() + Duration.toMillis(max)]
     let due = now() + idleMillis
     const activity: Activity = {

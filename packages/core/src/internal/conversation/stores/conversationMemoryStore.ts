@@ -1,7 +1,7 @@
 /** Conversations in the memory of the process: values in maps, each operation in one step. Times are by the clock of the process. */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
+import { steadyClock } from "../../foundation/monotonicTime.ts"
 import { ThreadNotFound } from "../conversationErrors.ts"
 import type { Conversations, ThreadKey } from "../conversationService.ts"
 import { claimOf, cursorOf, cursorText, latestFirst, millis, pageSize, refusal, searched } from "./storeParts.ts"
@@ -46,10 +46,11 @@ const matches = ({ entries, title }: StoredThread, search: string | undefined): 
 export const memoryConversations = (): Conversations["Service"] => {
   const owners = new Map<string, Map<string, StoredThread>>()
   let made = 0
+  const clock = steadyClock()
 
   const find = ({ owner, thread }: ThreadKey): StoredThread | undefined => owners.get(owner)?.get(thread)
   const inStep = <A, E = never>(step: (now: number) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
-    Clock.clockWith((clock) => step(clock.currentTimeMillisUnsafe()))
+    Effect.flatMap(clock, step)
   const onThread = <A, E = never>(
     key: ThreadKey,
     step: (stored: StoredThread, now: number) => Effect.Effect<A, E>

@@ -36,7 +36,7 @@ export const isRetried = (error: unknown, since: number, depth = 0): boolean => 
 /** State shared by a transport and the model call above it. */
 export interface Exchange {
   /** True if a wait of so many milliseconds ends before the deadlines of the run. */
-  readonly hasTime: (now: number, millis: number) => boolean
+  readonly hasTime: (millis: number) => boolean
   /** True if the last request was given up after another attempt. */
   hasGivenUp: boolean
   /** The moment at which the model call started. */
