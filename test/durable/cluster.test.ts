@@ -4,7 +4,7 @@ import { Agent, Approval, Runs } from "@recourse/core"
 import { Durable, RunStore, Signal } from "@recourse/durable"
 import * as Cluster from "@recourse/durable/Cluster"
 import * as Certify from "@recourse/testing/Certify"
-import { Context, Cron, Effect, Exit, Fiber, Latch, Layer, Scope } from "effect"
+import { Clock, Context, Cron, Effect, Exit, Fiber, Latch, Layer, Scope } from "effect"
 import { MessageStorage, RunnerHealth, Runners, RunnerStorage, Sharding, ShardingConfig } from "effect/cluster"
 import { isEachTried } from "../../packages/core/test/support/operations.ts"
 import { type SqlAddress, sqlLayer } from "../support/connections.ts"
@@ -74,6 +74,35 @@ describe("a cluster of one process", () => {
       const { taken } = yield* store.take(wanted)
       assert.deepStrictEqual(taken.map(({ runId }) => runId), ["r1"])
       assert.deepStrictEqual(named, [undefined, ["r1"], ["r1"]])
+    })))
+  })
+
+  it("sweeps although its wall clock is set back", async () => {
+    await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
+      const clock = yield* Clock.Clock
+      let shift = 0
+      const set: Clock.Clock = {
+        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + shift,
+        currentTimeMillis: Effect.map(clock.currentTimeMillis, (millis) => millis + shift),
+        currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
+        currentTimeNanos: clock.currentTimeNanos,
+        monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+        monotonicTimeNanos: clock.monotonicTimeNanos,
+        sleep: (duration) => clock.sleep(duration)
+      }
+      const rows = Context.get(yield* Layer.build(Layer.fresh(RunStore.layerMemory)), RunStore.RunStore)
+      const layer = Cluster.layer({ sweep: "20 millis" }).pipe(
+        Layer.provide([Layer.succeed(RunStore.RunStore, rows), oneProcess])
+      )
+      const built = yield* Effect.provideService(Layer.build(layer), Clock.Clock, set)
+      const store = Context.get(built, RunStore.RunStore)
+      const wanted: RunStore.Take = { agents: [{ agent: "echo", versions: ["1"] }], limit: 5, leaseMillis: 30_000 }
+      yield* store.take(wanted)
+      shift = -3_600_000
+      // No message names it.
+      yield* rows.insert({ ...echoRun, runId: "r1" })
+      yield* Effect.sleep("30 millis")
+      assert.deepStrictEqual((yield* store.take(wanted)).taken.map(({ runId }) => runId), ["r1"])
     })))
   })
 

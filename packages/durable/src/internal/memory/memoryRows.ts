@@ -4,6 +4,7 @@ import type * as Schema from "effect/Schema"
 import { cancelledStep, needsRunner } from "../store/unemittedEnds.ts"
 import { type TransitionName, transitions } from "../../HostStates.ts"
 import { columnsOf, isAllowed, type StateColumns, stateOf } from "../store/states.ts"
+import { monotonicMillis } from "../store/monotonicTime.ts"
 import { MemoryMessages } from "./memoryMessages.ts"
 import { type Appended, denied, type Lease, type Step, type StoredRun } from "../store/store.ts"
 
@@ -25,7 +26,7 @@ export const copy = <A>(value: A): A => value === undefined ? value : JSON.parse
 
 /** Uses the time, in milliseconds. */
 export const at = <A>(use: (now: number) => A): Effect.Effect<A> =>
-  Effect.clockWith((clock) => Effect.sync(() => use(Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n))))
+  Effect.clockWith((clock) => Effect.sync(() => use(Math.floor(monotonicMillis(clock)))))
 
 /** The state of a row. */
 export const stateOfRow = ({ lent, run: { status } }: Row) => stateOf({ lent, status })

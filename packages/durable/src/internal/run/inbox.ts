@@ -10,6 +10,7 @@ import * as Schema from "effect/Schema"
 import { Message, type RunInbox } from "@recourse/core/RunInbox"
 import type { UserMessage } from "@recourse/core/Runs"
 import type { Changes } from "./changes.ts"
+import { monotonicMillis } from "../store/monotonicTime.ts"
 import { inboxPrefix } from "../store/requests.ts"
 import type { RunStoreError, Store, StoredRun } from "../store/store.ts"
 import { storeRetry } from "../store/storeRetry.ts"
@@ -59,7 +60,7 @@ export const readerOf = (
   clock: Clock.Clock,
   execution: Pick<Execution, "isCancelled">
 ): RunInbox => {
-  const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+  const now = () => monotonicMillis(clock)
   // A run that has just been started has no messages yet.
   let readAt = epoch === 1 ? now() : -Infinity
   const join = (position: number): Effect.Effect<Fate | undefined, RunStoreError> =>

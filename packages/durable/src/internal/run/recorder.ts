@@ -10,6 +10,7 @@ import { type Changes, eventsOf, pendingOf } from "./changes.ts"
 import { claimOf } from "./claimOf.ts"
 import type { Conversation, KnownConversations } from "../store/conversation.ts"
 import { stepDuration } from "./counting.ts"
+import { monotonicMillis } from "../store/monotonicTime.ts"
 import { finishOf } from "../store/unemittedEnds.ts"
 import type { Execution } from "./execution.ts"
 import { InTransaction, outside } from "./inTransaction.ts"
@@ -46,6 +47,7 @@ export class Recorder {
   private readonly run: StoredRun
   private readonly around: Surroundings
   private readonly clock: Clock.Clock
+  /** When the execution started, by the monotonic clock. */
   private readonly started: number
   private readonly execution: Execution
   private readonly recorded = new Map<string, Effect.Effect<void>>()
@@ -88,13 +90,14 @@ export class Recorder {
     this.run = run
     this.around = around
     this.clock = clock
-    this.started = clock.currentTimeMillisUnsafe()
+    this.started = monotonicMillis(clock)
     this.execution = execution
     this.failure = this.over = execution.over
     this.position = loaded.positions
     this.firstEvent = loaded.events
     this.forms = new StoredForms(run, conversation, loaded.steps)
-    for (const event of restartsOf(earlierEvents(run, loaded.steps), this.started)) this.unrecorded.add(event)
+    const now = clock.currentTimeMillisUnsafe()
+    for (const event of restartsOf(earlierEvents(run, loaded.steps), now)) this.unrecorded.add(event)
     const earlier = new Map(loaded.steps.map((step) => [`${step.kind} ${step.key}`, step]))
     this.left = new Set([...earlier.keys()].filter((key) => key.startsWith("model ") || key.startsWith("call ")))
     this.journal = {
@@ -229,7 +232,7 @@ export class Recorder {
       kind,
       key,
       value,
-      elapsed: this.journal.elapsedBefore + this.clock.currentTimeMillisUnsafe() - this.started,
+      elapsed: this.journal.elapsedBefore + monotonicMillis(this.clock) - this.started,
       firstEvent,
       events,
       isFollowed: events.length > 0 && this.around.isFollowed(this.run.runId) ? true : undefined
@@ -294,16 +297,13 @@ export class Recorder {
 
   /** Hands steps over, at once: no interruption comes between their numbers and the writer, which would miss them. */
   private add(steps: ReadonlyArray<Step>): Effect.Effect<void> {
-    const startedAt = this.clock.currentTimeNanosUnsafe()
+    const startedAt = monotonicMillis(this.clock)
     const added = this.around.writer.add([...this.takeNoted(), ...steps])
     this.written = added
     return Effect.flatMap(added, (result) => {
-      if (result === "denied") return this.ending("cancelled")
-      if (result === "added") {
-        this.around.notify(eventsOf(this.run.runId))
-        return Metric.update(stepDuration, Number(this.clock.currentTimeNanosUnsafe() - startedAt) / 1e6)
-      }
-      return this.ending("lost")
+      if (result !== "added") return this.ending(result === "denied" ? "cancelled" : "lost")
+      this.around.notify(eventsOf(this.run.runId))
+      return Metric.update(stepDuration, monotonicMillis(this.clock) - startedAt)
     })
   }
 }

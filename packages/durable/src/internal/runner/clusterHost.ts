@@ -2,6 +2,7 @@
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { Claimable, Host, Lease, Leaving, Store, StoredRun, Take } from "../store/store.ts"
+import { monotonicMillis } from "../store/monotonicTime.ts"
 import { WakeUps } from "../store/wakeUps.ts"
 
 /** A run, in messages. */
@@ -109,7 +110,7 @@ export class ClusterHost {
   }
 
   private addToInbox({ agent, runId, version }: Named): void {
-    this.inbox.set(runId, { runId, agent, version, at: this.clock.currentTimeMillisUnsafe() })
+    this.inbox.set(runId, { runId, agent, version, at: monotonicMillis(this.clock) })
   }
 
   private send(run: Named, message: (address: string, run: Named) => Effect.Effect<unknown, unknown>): void {
@@ -178,7 +179,7 @@ export class ClusterHost {
    */
   private take(wanted: Take): ReturnType<Host["take"]> {
     return Effect.suspend(() => {
-      const now = this.clock.currentTimeMillisUnsafe()
+      const now = monotonicMillis(this.clock)
       if (wanted.only !== undefined) return this.base.take(wanted)
       const { agents, due, limit = 0, onlyCancelled } = wanted
       const free = agents?.filter(({ queue }) => queue === undefined)

@@ -1,11 +1,11 @@
 /** Events of a run, in pages. */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as EventJson from "@recourse/core/EventJson"
 import type { NumberedEvent, RunsService, RunsUnavailable, UnknownRun } from "@recourse/core/Runs"
 import { eventsOf, type Subscription } from "../run/changes.ts"
+import { monotonicMillis } from "../store/monotonicTime.ts"
 import * as Requests from "../store/requests.ts"
 import type { Store, StoredRun } from "../store/store.ts"
 import { ended } from "../store/unemittedEnds.ts"
@@ -31,11 +31,14 @@ export const readEvents = (
   const markerOf = (): (run: StoredRun) => Effect.Effect<number | undefined> => {
     let markedAt = -Infinity
     return ({ runId, status }) =>
-      Effect.map(Clock.currentTimeMillis, (now) => {
+      Effect.clockWith((clock) => {
+        const now = monotonicMillis(clock)
         // The owner of the run emits its events early while they are read.
-        if (status !== "running" || isOwned(runId) || now - markedAt < readFor / 2) return undefined
+        if (status !== "running" || isOwned(runId) || now - markedAt < readFor / 2) {
+          return Effect.undefined
+        }
         markedAt = now
-        return readFor
+        return Effect.succeed(readFor)
       })
   }
   /** A page of events; `undefined` when the run has ended and all were read. */

@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
 import { RunsUnavailable } from "@recourse/core/Runs"
 import type { Changes, Subscription } from "../run/changes.ts"
+import { monotonicMillis } from "../store/monotonicTime.ts"
 import type { Store } from "../store/store.ts"
 
 /** The name under which those hear that wait for ends. */
@@ -74,7 +75,7 @@ export class Waiting {
 
   /** Reads the store as long as there is a waiter. */
   private get asking(): Effect.Effect<void> {
-    const ask = Effect.clockWith((clock) => this.ask(this.asked(clock.currentTimeMillisUnsafe())))
+    const ask = Effect.clockWith((clock) => this.ask(this.asked(monotonicMillis(clock))))
     const askedBy = (change: Subscription): Effect.Effect<void> =>
       Effect.suspend(() => {
         if (this.waiting.size > 0) {

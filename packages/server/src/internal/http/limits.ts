@@ -1,5 +1,4 @@
 /** Limits of a server: requests and streams of each principal, and wrong credentials from each address. */
-import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -8,6 +7,7 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as RateLimiter from "effect/persistence/RateLimiter"
 import type { Principal, Unauthorized, WrongHost } from "../../Authentication.ts"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
+import { monotonicMillis } from "../monotonicTime.ts"
 import { TooManyRequests } from "./errors.ts"
 
 /**
@@ -84,7 +84,8 @@ const refusingGuesses = (take: (key: string) => Effect.Effect<void, TooManyReque
   const refused = new Map<string, number>()
   return (request, authenticate) => {
     const address = Option.getOrElse(request.remoteAddress, () => "unknown")
-    return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    return Effect.clockWith((clock) => {
+      const now = monotonicMillis(clock)
       const until = refused.get(address)
       if (until !== undefined && until > now) return Effect.fail(new TooManyRequests({ retryAfter: until - now }))
       refused.delete(address)

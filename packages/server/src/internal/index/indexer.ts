@@ -2,7 +2,6 @@
  * Indexer: updates the index of runs, whenever an operator looks. It reads the events of runs that have changed since;
  * a running run is indexed by its start until it waits or ends.
  */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -12,6 +11,7 @@ import type { AgentEvent } from "@recourse/core/AgentEvent"
 import * as Compensation from "@recourse/core/Compensation"
 import { isEnded, type RunInfo, Runs, type RunsService } from "@recourse/core/Runs"
 import type { RunIndexService } from "./types.ts"
+import { monotonicMillis } from "../monotonicTime.ts"
 import { follow } from "../chat/segments.ts"
 import { factsOf } from "./runFacts.ts"
 
@@ -59,7 +59,7 @@ export class Indexer {
   private readonly runs: RunsService
   readonly index: RunIndexService
   private readonly lock = Semaphore.makeUnsafe(1)
-  private last = 0
+  private last = -Infinity
   /** End of the running update. */
   private until = 0
   /** Start of the next look at unfinished runs. */
@@ -79,15 +79,13 @@ export class Indexer {
 
   /** Indexes changed runs. A store that does not answer leaves the index unchanged. */
   readonly refresh: Effect.Effect<void> = Effect.suspend(() =>
-    this.lock.withPermit(Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    this.lock.withPermit(Effect.clockWith((clock) => {
+      const now = monotonicMillis(clock)
       if (now - this.last < freshFor) return Effect.void
       this.until = now + longest
       const step = Effect.andThen(Effect.andThen(this.newest(), this.unfinished()), this.older())
       return Effect.catchCause(
-        Effect.flatMap(
-          Effect.andThen(step, Clock.currentTimeMillis),
-          (end) => Effect.sync(() => void (this.last = end))
-        ),
+        Effect.map(step, () => void (this.last = monotonicMillis(clock))),
         (cause) => Effect.logWarning("Runs could not be indexed", cause)
       )
     }))
@@ -129,8 +127,8 @@ export class Indexer {
   private addInTime(runs: ReadonlyArray<RunInfo>): Effect.Effect<boolean> {
     let isOver = false
     const add = (run: RunInfo) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        isOver ||= now > this.until
+      Effect.clockWith((clock) => {
+        isOver ||= monotonicMillis(clock) > this.until
         return isOver ? Effect.void : this.add(run)
       })
     return Effect.map(Effect.forEach(runs, add, { concurrency: 4, discard: true }), () => !isOver)
