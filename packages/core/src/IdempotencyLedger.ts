@@ -66,6 +66,23 @@ export interface LeaseOptions {
   readonly waitFor?: Duration.Input | undefined
 }
 
+/**
+ * Deletes the outcome of a compensated call. A claim of its own takes the entry from the call first: a request to record
+ * the outcome that arrives later, of a process that was frozen, does not restore it.
+ */
+const forgetting = ({ complete, renew, take }: Store): IdempotencyLedger["Service"]["forget"] => (intent) => {
+  const forgotten = { ...intent, claim: `-${intent.claim.slice(1)}` }
+  const taken = Effect.flatMap(
+    renew(intent, Duration.zero),
+    (isOpen) =>
+      isOpen ? take({ ...intent, startedAt: 0, leasedUntil: 0 }, forgotten, Duration.zero) : Effect.succeed(false)
+  )
+  return Effect.flatMap(
+    taken,
+    (isTaken) => Effect.asVoid(complete(isTaken ? forgotten : intent, { _tag: "Result", value: null }, Duration.zero))
+  )
+}
+
 const service = (
   store: Store,
   options: { readonly lease: Duration.Duration | undefined; readonly waitFor: Duration.Duration }
@@ -77,7 +94,7 @@ const service = (
     isPersistent: options.lease !== undefined,
     abandoned: abandoned &&
       ((limit) => Effect.map(abandoned(limit), (entries) => entries.filter(({ id }) => !isRunning(id)))),
-    forget: (intent) => Effect.asVoid(limited(store).complete(intent, { _tag: "Result", value: null }, Duration.zero)),
+    forget: forgetting(limited(store)),
     purge: store.purge ?? Effect.succeed(0)
   }
 }

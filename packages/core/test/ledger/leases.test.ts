@@ -30,7 +30,7 @@ describe("an operation of a store", () => {
     Effect.gen(function*() {
       let ended = 0
       const hang = Effect.onInterrupt(Effect.never, () => Effect.sync(() => ended++))
-      const ledger = IdempotencyLedger.make({ begin: () => hang, complete: () => hang } as never)
+      const ledger = IdempotencyLedger.make({ begin: () => hang, renew: () => hang, complete: () => hang } as never)
       const intent = { id: "k", tool: "pay", callId: "c1", arguments: "h", claim: "a" }
       const fiber = yield* Effect.forkChild(ledger.forget(intent), { startImmediately: true })
       yield* TestClock.adjust("1 second")
