@@ -10,6 +10,7 @@ import {
   namesConversation,
   noConversation,
   readConversation,
+  resolving,
   snapshotFromStored
 } from "../store/conversation.ts"
 import { countFailover } from "./counting.ts"
@@ -20,6 +21,8 @@ import { type Fate, fateOf, overKind } from "./runEnds.ts"
 import { Recorder, type Surroundings } from "./recorder.ts"
 import type { RunHistory, RunStoreError, StoredRun } from "../store/store.ts"
 import type { Taken } from "../agent/versions.ts"
+import { earlierEvents } from "../store/storedForms.ts"
+import { isUnreadable } from "../store/unreadable.ts"
 
 const nothing: RunHistory = { steps: [], positions: 0, events: 0, lastEpoch: 0, decisions: [] }
 
@@ -77,6 +80,38 @@ export interface Prepared {
   readonly decisions: ReadonlyArray<Schema.Json>
 }
 
+/** Reads a run, its log and its events. Data that cannot be read is named, and left out. */
+const readRun = Effect.fnUntraced(function*(around: Surroundings, stored: StoredRun) {
+  const unreadable = [...stored.unreadable ?? []]
+  const { conversation, run } = yield* Effect.catchIf(wholeRun(around, stored), isUnreadable, ({ reason }) => {
+    unreadable.push(reason.data)
+    return Effect.succeed({ conversation: noConversation, run: stored })
+  })
+  // The first owner of a run has no entries to load.
+  const loaded = run.epoch === 1 ? nothing : yield* around.store.load(run)
+  unreadable.push(...loaded.unreadable ?? [])
+  const earlier = yield* Effect.catchIf(
+    resolving(() => earlierEvents(run, loaded.steps)),
+    isUnreadable,
+    ({ reason }) => {
+      unreadable.push(reason.data)
+      return Effect.succeed([])
+    }
+  )
+  if (unreadable.length === 0) return { conversation, run, loaded, earlier }
+  const { runId } = run
+  yield* Effect.annotateLogs(
+    Effect.logError(
+      `Run ${runId} of agent "${run.agent}" cannot be read: ${
+        unreadable.join(", ")
+      }. A person has to look at its writes`
+    ),
+    { run_id: runId }
+  )
+  const steps = loaded.steps.filter(({ isUnreadable }) => isUnreadable !== true)
+  return { conversation, run, loaded: { ...loaded, steps, unreadable }, earlier }
+})
+
 /** Reads the data of an execution; `undefined` if another process owns the run by now. */
 export const prepareExecution = Effect.fnUntraced(function*(
   around: Surroundings,
@@ -86,14 +121,13 @@ export const prepareExecution = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Prepared | undefined, RunStoreError, unknown> {
   const { registered } = taken
   const clock = yield* Clock.Clock
-  const { conversation, run } = yield* wholeRun(around, stored)
-  // The first owner of a run has no entries to load.
-  const loaded = run.epoch === 1 ? nothing : yield* around.store.load(run)
+  const { conversation, earlier, loaded, run } = yield* readRun(around, stored)
   const idle = run.epoch - 1 - loaded.lastEpoch
   const fate = fateOf(taken, run, loaded, idle)
   execution.over = fate.over
   const recorder = new Recorder(run, loaded, around, clock, {
     conversation,
+    earlier,
     execution,
     // A read may be the reason why its process repeatedly ends: then the answer before it is not requested each time.
     mayNote: idle === 0

@@ -16,7 +16,7 @@ import type { Execution } from "./execution.ts"
 import { InTransaction, outside } from "./inTransaction.ts"
 import type { Places } from "../queue/processSlots.ts"
 import { RunStoreError, type Settlement, type Step, type Store, type StoredRun } from "../store/store.ts"
-import { earlierEvents, StoredForms } from "../store/storedForms.ts"
+import { StoredForms } from "../store/storedForms.ts"
 import { restartsOf, UnrecordedEvents } from "./unrecordedEvents.ts"
 import type { Writer } from "./writer.ts"
 
@@ -80,8 +80,10 @@ export class Recorder {
     loaded: Effect.Success<ReturnType<Store["load"]>>,
     around: Surroundings,
     clock: Clock.Clock,
-    { conversation, execution, mayNote }: {
+    { conversation, earlier: events, execution, mayNote }: {
       readonly conversation: Conversation
+      /** Recorded events. */
+      readonly earlier: ReadonlyArray<Schema.Json>
       readonly execution: Execution
       /** True if steps may wait for the next one. */
       readonly mayNote: boolean
@@ -97,7 +99,7 @@ export class Recorder {
     this.firstEvent = loaded.events
     this.forms = new StoredForms(run, conversation, loaded.steps)
     const now = clock.currentTimeMillisUnsafe()
-    for (const event of restartsOf(earlierEvents(run, loaded.steps), now)) this.unrecorded.add(event)
+    for (const event of restartsOf(events, now)) this.unrecorded.add(event)
     const earlier = new Map(loaded.steps.map((step) => [`${step.kind} ${step.key}`, step]))
     this.left = new Set([...earlier.keys()].filter((key) => key.startsWith("model ") || key.startsWith("call ")))
     this.journal = {

@@ -8,6 +8,7 @@ import type * as AgentEvent from "@recourse/core/AgentEvent"
 import type { UncompensatedWrite } from "@recourse/core/Approval"
 import type { Failure } from "@recourse/core/Runs"
 import { needsRunner } from "../store/unemittedEnds.ts"
+import { runUnreadable } from "../store/unreadable.ts"
 import type { RunHistory, StoredRun } from "../store/store.ts"
 import type { Taken } from "../agent/versions.ts"
 
@@ -34,9 +35,13 @@ const versionStopped: Failure = { error: "VersionStopped", code: "version_stoppe
 export const fateOf = (
   { how }: Taken,
   run: StoredRun,
-  { steps }: RunHistory,
+  { steps, unreadable }: RunHistory,
   idle: number
 ): Fate => {
+  // Neither a replay nor a compensation is right with a part of the log.
+  if (unreadable !== undefined) {
+    return { over: run.isCancelled ? undefined : runUnreadable, isNew: false, proceeds: false }
+  }
   const mark = steps.find(({ kind }) => kind === overKind)
   const isMarked = mark !== undefined
   const over = run.isCancelled

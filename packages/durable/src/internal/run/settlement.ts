@@ -11,6 +11,7 @@ import type { Failure } from "@recourse/core/Runs"
 import type { Registered } from "../agent/definition.ts"
 import type { Leave } from "./execution.ts"
 import { noFailure, type Recorder } from "./recorder.ts"
+import { asJson } from "../store/asJson.ts"
 import type { Settlement } from "../store/store.ts"
 
 type Unsettled = Omit<Settlement, "last" | "before">
@@ -36,7 +37,7 @@ export const settlementOf = (
         pending: ended.pending as unknown as Schema.Json,
         snapshot: ended.snapshot as unknown as Schema.Json
       })
-      : Effect.matchEager(definition.encodeOutput(ended.output), {
+      : Effect.matchEager(asJson(definition.encodeOutput(ended.output)), {
         onFailure: () => failed({ error: "InvalidOutput", code: "invalid_result", userMessage: "" }),
         onSuccess: (output): Unsettled => ({ status: "completed", pending: [], outcome: { output } })
       })
@@ -58,7 +59,7 @@ export const settlementOf = (
   return Effect.flatMap(
     recorder.failure === undefined ? failureOf(error, recorder.journal.runId) : Effect.succeed(recorder.failure),
     (failure) =>
-      Effect.matchEager(definition.encodeError(error), {
+      Effect.matchEager(asJson(definition.encodeError(error)), {
         onFailure: () => failed(failure),
         onSuccess: (value) => failed(failure, value)
       })

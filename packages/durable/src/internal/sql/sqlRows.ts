@@ -1,7 +1,9 @@
 /** Rows of the tables of durable runs, converted to runs and steps. */
 import type * as Schema from "effect/Schema"
 import type { Status } from "@recourse/core/Runs"
+import { textKey } from "../store/references.ts"
 import type { MessagePart, Step, StoredRun } from "../store/store.ts"
+import { runUnreadable } from "../store/unreadable.ts"
 
 /** Column of the segment, in the tables of runs, steps and decisions. Its name is stored. */
 export const segmentColumn = "leg"
@@ -51,8 +53,42 @@ export interface MessageRow {
   readonly messages: string
 }
 
-const json = (text: string): Schema.Json => JSON.parse(text) as Schema.Json
-const optional = (text: string | null): Schema.Json | undefined => text === null ? undefined : json(text)
+/** The JSON of a column; `instead` if it cannot be read, or is not of its kind. */
+const json = <A extends Schema.Json | undefined>(
+  text: string | null,
+  instead: A,
+  isIt: (json: unknown) => boolean = () => true
+): { readonly json: Schema.Json | A; readonly isRead: boolean } => {
+  if (text === null) return { json: instead, isRead: true }
+  try {
+    const json = JSON.parse(text) as Schema.Json
+    return isIt(json) ? { json, isRead: true } : { json: instead, isRead: false }
+  } catch {
+    return { json: instead, isRead: false }
+  }
+}
+
+const isObject = (json: unknown): boolean => typeof json === "object" && json !== null
+
+/** A JSON column of a decision; `undefined` if it cannot be read. */
+export const decisionOf = (text: string): Schema.Json | undefined => json(text, undefined, isObject).json
+
+const columnsOf = (row: RunRow) => {
+  const columns = {
+    input: json(row.input, null),
+    pending: json(row.pending, [], Array.isArray),
+    snapshot: json(row.snapshot, undefined),
+    outcome: json(row.outcome, { failure: { ...runUnreadable } }, isObject)
+  }
+  const unreadable = Object.entries(columns).flatMap(([name, { isRead }]) => isRead ? [] : [name])
+  return {
+    input: columns.input.json,
+    pending: columns.pending.json,
+    snapshot: columns.snapshot.json,
+    outcome: row.outcome === null ? undefined : columns.outcome.json,
+    ...(unreadable.length === 0 ? undefined : { unreadable })
+  }
+}
 
 export const runOf = (row: RunRow): StoredRun => ({
   runId: row.run_id,
@@ -70,24 +106,28 @@ export const runOf = (row: RunRow): StoredRun => ({
   ran: Number(row.ran),
   startedAt: Number(row.started_at),
   updatedAt: Number(row.updated_at),
-  input: json(row.input),
-  pending: json(row.pending),
-  snapshot: optional(row.snapshot),
-  outcome: optional(row.outcome)
+  ...columnsOf(row)
 })
 
-export const stepOf = (row: StepRow): Step => ({
-  runId: row.run_id,
-  position: row.position,
-  epoch: row.epoch,
-  segment: row[segmentColumn],
-  kind: row.kind,
-  key: row.key,
-  value: json(row.value),
-  elapsed: Number(row.elapsed),
-  firstEvent: row.first_event,
-  events: json(row.events) as ReadonlyArray<Schema.Json>
-})
+const isEvents = (count: number) => (json: unknown): boolean => Array.isArray(json) && json.length === count
+
+export const stepOf = (row: StepRow): Step => {
+  const value = json(row.value, null)
+  const events = json(row.events, [], isEvents(row.event_count))
+  return {
+    runId: row.run_id,
+    position: row.position,
+    epoch: row.epoch,
+    segment: row[segmentColumn],
+    kind: row.kind,
+    key: row.key,
+    value: value.json,
+    elapsed: Number(row.elapsed),
+    firstEvent: row.first_event,
+    events: events.json as ReadonlyArray<Schema.Json>,
+    ...(value.isRead && events.isRead ? undefined : { isUnreadable: true })
+  }
+}
 
 export const partOf = (row: MessageRow): MessagePart => ({
   runId: row.run_id,
@@ -95,7 +135,8 @@ export const partOf = (row: MessageRow): MessagePart => ({
   id: row.id,
   parent: row.parent ?? undefined,
   size: row.size,
-  messages: json(row.messages) as ReadonlyArray<Schema.Json>
+  // A reader of the conversation finds that a message is not there.
+  messages: json(row.messages, [{ [textKey]: [-1, 0] }], Array.isArray).json as ReadonlyArray<Schema.Json>
 })
 
 export const messageRowOf = (part: MessagePart): Record<keyof MessageRow, string | number | null> => ({

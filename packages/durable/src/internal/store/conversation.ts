@@ -7,6 +7,7 @@ import type * as Schema from "effect/Schema"
 import { chainedHashes } from "./digest.ts"
 import { canonical, isObject, type JsonObject, longTexts, textKey, type TextPath, unpack } from "./references.ts"
 import { type MessagePart, RunStoreError, type Step, type Store } from "./store.ts"
+import { isUnreadable, unreadable } from "./unreadable.ts"
 
 type Messages = ReadonlyArray<Schema.Json>
 
@@ -90,9 +91,6 @@ export const inputFromStored = (input: Schema.Json, { inputSize, messages }: Con
 export const snapshotFromStored = (snapshot: Schema.Json, { messages }: Conversation): Schema.Json =>
   unpack(snapshot, { said: (from, to) => messages.slice(from, to), text: (path) => ({ [textKey]: path }) })
 
-/** A text was deleted while it was read. */
-const missing = new RunStoreError({ operation: "messages", reason: "a text of the run is not there" })
-
 /** Finds texts in steps of several runs. */
 export const textsIn = (steps: ReadonlyArray<Step>): (runId: string, path: TextPath) => Schema.Json => {
   const known = new Map(steps.map((step) => [`${step.position} ${step.runId}`, step]))
@@ -103,7 +101,8 @@ export const textsIn = (steps: ReadonlyArray<Step>): (runId: string, path: TextP
     const ofStep = texts.get(id) ?? (step === undefined ? [] : [...longTexts(step.value), ...longTexts(step.events)])
     texts.set(id, ofStep)
     const text = ofStep[n]
-    if (text === undefined) throw missing
+    // It may have been deleted while it was read.
+    if (text === undefined) throw unreadable("a text")
     return text
   }
 }
@@ -162,8 +161,7 @@ const readOnce = Effect.fnUntraced(function*(
 export const readConversation = (
   store: Pick<Store, "messages" | "steps">,
   runId: string
-): Effect.Effect<Conversation, RunStoreError> =>
-  Effect.retry(readOnce(store, runId), { times: 2, while: (error) => error === missing })
+): Effect.Effect<Conversation, RunStoreError> => Effect.retry(readOnce(store, runId), { times: 2, while: isUnreadable })
 
 /** Of so many runs the conversation stays in the memory of the process. */
 const most = 100

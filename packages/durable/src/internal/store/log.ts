@@ -47,6 +47,8 @@ export interface Step {
   readonly startsWrite?: true | undefined
   /** A reader in another process follows its events: the host wakes it. It is not stored. */
   readonly isFollowed?: true | undefined
+  /** Its stored value, or its events, cannot be read. */
+  readonly isUnreadable?: true | undefined
 }
 
 /** The kind of a step that would have let a write of a cancelled run start. */
@@ -76,6 +78,8 @@ export interface RunHistory {
   readonly lastEpoch: number
   /** The decisions that the execution resumes with. Empty unless the reader owns the run. */
   readonly decisions: ReadonlyArray<Schema.Json>
+  /** Data of the run that cannot be read. The run ends with a failure. */
+  readonly unreadable?: ReadonlyArray<string> | undefined
 }
 
 /**

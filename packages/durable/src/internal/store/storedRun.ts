@@ -69,6 +69,8 @@ export interface StoredRun extends NewRun {
   readonly ran: number
   readonly startedAt: number
   readonly updatedAt: number
+  /** Fields of the row that cannot be read: edited by hand, or half written. The run ends with a failure. */
+  readonly unreadable?: ReadonlyArray<string> | undefined
 }
 
 /**

@@ -6,6 +6,7 @@ import type { RunRow } from "../sqlRows.ts"
 import type { sqlSteps } from "../sqlSteps.ts"
 import type { Host, RunLog } from "../../store/store.ts"
 import { cancelledStep, needsRunner } from "../../store/unemittedEnds.ts"
+import { isUnreadable } from "../../store/unreadable.ts"
 
 /** Makes the operation. `cancelUnowned` is also the end of a cancelled run that comes to wait. */
 export const sqlCancel = (
@@ -20,14 +21,15 @@ export const sqlCancel = (
     const [recorded] = yield* rows<object>(
       sql`SELECT position FROM ${steps} WHERE run_id = ${runId} AND leg = ${run.segment} AND kind <> 'told' LIMIT 1`
     )
-    if (needsRunner(run, recorded !== undefined)) {
+    const conversation = yield* Effect.catchIf(readConversation(messages, runId), isUnreadable, () => Effect.undefined)
+    const isDamaged = run.unreadable !== undefined || conversation === undefined
+    if (isDamaged || needsRunner(run, recorded !== undefined)) {
       yield* sql`UPDATE ${runs} SET ${states.to("compensate")}, leased_until = 0, asked_of = NULL, updated_at = ${now}
         WHERE run_id = ${runId}`
       return
     }
     const { events, positions } = yield* endOf(runId)
     const at = run.updatedAt
-    const conversation = yield* readConversation(messages, runId)
     yield* insertStep(cancelledStep(run, conversation, { at, position: positions, firstEvent: events }))
     yield* sql`UPDATE ${runs} SET ${
       states.to("cancel")

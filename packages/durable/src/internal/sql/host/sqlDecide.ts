@@ -1,9 +1,8 @@
 /** Decisions of a host in SQL: the operation `decide`, and the decisions that an owner reads. */
 import * as Effect from "effect/Effect"
-import type * as Schema from "effect/Schema"
 import { fitted } from "../../store/requests.ts"
 import { type Parts, text } from "../sqlParts.ts"
-import type { RunRow } from "../sqlRows.ts"
+import { decisionOf, type RunRow } from "../sqlRows.ts"
 import type { Host, Lease } from "../../store/store.ts"
 
 /** Makes the operations. */
@@ -22,7 +21,7 @@ export const sqlDecide = (
       const used = fixed.length > 0 ? fixed : yield* rows<{ readonly decision: string }>(
         sql`UPDATE ${decisions} SET is_used = 1 WHERE ${ofSegment} RETURNING decision`
       )
-      return used.map(({ decision }) => JSON.parse(decision) as Schema.Json)
+      return used.map(({ decision }) => decisionOf(decision))
     }))
 
   const decide: Host["decide"] = (runId, segment, decided) =>

@@ -4,7 +4,8 @@ import * as Option from "effect/Option"
 import type { sqlMessages } from "../sqlMessages.ts"
 import type { Parts } from "../sqlParts.ts"
 import type { sqlSteps } from "../sqlSteps.ts"
-import type { Host, WakeUp } from "../../store/store.ts"
+import type * as Schema from "effect/Schema"
+import type { Host, RunHistory, Step, WakeUp } from "../../store/store.ts"
 import { sqlCancel } from "./sqlCancel.ts"
 import { sqlDecide } from "./sqlDecide.ts"
 import { sqlInsert } from "./sqlInsert.ts"
@@ -12,6 +13,18 @@ import { sqlSettle } from "./sqlSettle.ts"
 import { sqlTake } from "./sqlTake.ts"
 
 const queued: WakeUp = { _tag: "Queued" }
+
+/** The steps and decisions of an execution that cannot be read. */
+const unreadableOf = (
+  steps: ReadonlyArray<Step>,
+  decisions: ReadonlyArray<Schema.Json | undefined>
+): Pick<RunHistory, "unreadable"> | undefined => {
+  const unreadable = [
+    ...steps.flatMap(({ isUnreadable, position }) => isUnreadable === true ? [`step ${position}`] : []),
+    ...(decisions.includes(undefined) ? ["decisions"] : [])
+  ]
+  return unreadable.length === 0 ? undefined : { unreadable }
+}
 
 /** Makes a host. */
 export const sqlHost = (
@@ -44,7 +57,11 @@ export const sqlHost = (
           const decisions = epoch === undefined || segment === 0
             ? []
             : yield* fixed({ epoch, runId }, segment)
-          return { ...loaded, decisions }
+          return {
+            ...loaded,
+            decisions: decisions.filter((one) => one !== undefined),
+            ...unreadableOf(loaded.steps, decisions)
+          }
         })
       ),
     append: (steps) =>
