@@ -52,9 +52,9 @@ describe("a cluster of one process", () => {
             ? rows.take(wanted)
             : Effect.as(arrived.await, { taken: [], due: [], leases: [] })
         })
-      const silent: RunStore.Store = { ...rows, take, listen: () => Effect.void }
+      const late: RunStore.Store = { ...rows, take }
       const layer = Cluster.layer({ sweep: "1 hour" }).pipe(
-        Layer.provide([Layer.succeed(RunStore.RunStore, silent), oneProcess])
+        Layer.provide([Layer.succeed(RunStore.RunStore, late), oneProcess])
       )
       const store = Context.get(yield* Layer.build(layer), RunStore.RunStore)
       let messages = 0
@@ -65,12 +65,12 @@ describe("a cluster of one process", () => {
       const { run } = yield* store.insert({ ...echoRun, runId: "r1", leaseMillis: 30_000 })
       yield* store.settle(run, { status: "queued" })
       yield* messageCame(1)
-      const late = yield* Effect.forkChild(store.take(wanted), { startImmediately: true })
+      const taking = yield* Effect.forkChild(store.take(wanted), { startImmediately: true })
       const [again] = (yield* rows.take({ ...wanted, only: ["r1"] })).taken
       yield* store.settle(again!, { status: "queued" })
       yield* messageCame(2)
       yield* arrived.open
-      yield* Fiber.join(late)
+      yield* Fiber.join(taking)
       const { taken } = yield* store.take(wanted)
       assert.deepStrictEqual(taken.map(({ runId }) => runId), ["r1"])
       assert.deepStrictEqual(named, [undefined, ["r1"], ["r1"]])

@@ -143,7 +143,7 @@ export const memoryHost = (rows: MemoryRows, wakeUps: WakeUps): Host => {
       at((now) => {
         const isLeft = leave(rows, hold, leaving, now)
         if (isLeft && leaving.status === "lent") wakeUps.emit(queued)
-        else if (isLeft && leaving.status !== "asked") changed(hold.runId, leaving.status === "queued")
+        else if (isLeft && leaving.status !== "asked") changed(hold.runId, true)
         return isLeft
       }),
     decide: (runId, segment, decisions) =>

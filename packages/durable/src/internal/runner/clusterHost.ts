@@ -133,22 +133,13 @@ export class ClusterHost {
         this.send(run, delayMillis > 0 ? (address, named) => wakeLater(address, named, delayMillis) : wake)
       }))
 
-  /**
-   * Sends a message for a run that is released, or has decisions already; for a run that is due later, at that time.
-   */
+  /** Sends a message for a run that is due later, at that time. A wake-up names one that may be taken at once. */
   private readonly settle = (hold: Lease, leaving: Leaving) =>
     Effect.tap(this.base.settle(hold, leaving), (isLeft) => {
-      if (!isLeft || (leaving.status !== "waiting" && leaving.status !== "queued" && leaving.status !== "asked")) {
-        return Effect.void
-      }
       const millis = "wakeInMillis" in leaving ? leaving.wakeInMillis : undefined
-      return Effect.map(this.base.get(hold.runId), (run) => {
-        const { wake, wakeLater } = this.messages
-        if (run?.status === "queued") this.send(run, wake)
-        else if (run !== undefined && millis !== undefined) {
-          this.send(run, (address, named) => wakeLater(address, named, millis))
-        }
-      })
+      return !isLeft || millis === undefined
+        ? Effect.void
+        : this.notify(hold.runId, (address, run) => this.messages.wakeLater(address, run, millis))
     })
 
   /** True if runs of these agents are searched without a message: at each interval. */

@@ -23,7 +23,7 @@ export const sqlSettle = (
     wakeInMillis === undefined ? sql`0` : sql`${now} + ${Math.max(0, Math.round(wakeInMillis))}`
 
   /** Queues a run that waits and has decisions for it, and cancels one that is to be cancelled. */
-  const unless = Effect.fnUntraced(function*(runId: string, segment: number) {
+  const unless = Effect.fnUntraced(function*(runId: string, segment: number): Effect.fn.Return<Left, unknown> {
     const left = yield* rows<object>(
       sql`UPDATE ${decisions} SET leg = ${
         segment + 1
@@ -34,7 +34,7 @@ export const sqlSettle = (
     else if (left.length > 0) {
       yield* sql`UPDATE ${runs} SET ${states.to("decide")} WHERE run_id = ${runId} AND ${states.from("decide")}`
     } else return "left"
-    return "queued"
+    return run === undefined ? "queued" : { runId, agent: run.agent, version: run.version }
   })
 
   const settle = (hold: Lease, settlement: Settlement): Effect.Effect<Left, RunStoreError> => {
