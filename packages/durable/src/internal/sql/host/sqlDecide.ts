@@ -7,28 +7,41 @@ import type { Host, Lease } from "../../store/store.ts"
 
 /** Makes the operations. */
 export const sqlDecide = (
-  { decisions, fenced, inTransaction, insertOf, lock, now, rows, runs, sql, states }: Parts
+  { decisions, fenced, inTransaction, insertOf, isPg, lock, now, rows, runs, sql, states }: Parts
 ) => {
+  /**
+   * Fixes the decisions of a segment for its owner: those that an earlier owner has read, or all. One statement sees one
+   * state on SQLite; on PostgreSQL it sees the state before it waited for a lock, so there the run is locked first.
+   */
+  const fixedAtOnce = (hold: Lease, segment: number) => {
+    const ofSegment = sql`run_id = ${hold.runId} AND leg = ${segment}`
+    return rows<{ readonly call_id: string; readonly decision: string }>(sql`
+      UPDATE ${decisions} SET is_used = 1 WHERE ${ofSegment}
+        AND EXISTS (SELECT 1 FROM ${runs} WHERE ${fenced("release", hold)})
+        AND (is_used = 1 OR NOT EXISTS (SELECT 1 FROM ${decisions} WHERE ${ofSegment} AND is_used = 1))
+        RETURNING call_id, decision`)
+  }
+
   /** The decisions of a segment: fixed when they are first read by an owner. */
-  const fixed = (hold: Lease, segment: number) =>
-    sql.withTransaction(Effect.gen(function*() {
-      const [run] = yield* rows<RunRow>(sql`SELECT * FROM ${runs} WHERE ${fenced("release", hold)} ${lock}`)
-      if (run === undefined) return []
-      const ofSegment = sql`run_id = ${hold.runId} AND leg = ${segment}`
-      const fixed = yield* rows<{ readonly decision: string }>(
-        sql`SELECT decision FROM ${decisions} WHERE ${ofSegment} AND is_used = 1 ORDER BY call_id`
-      )
-      const used = fixed.length > 0 ? fixed : yield* rows<{ readonly decision: string }>(
-        sql`UPDATE ${decisions} SET is_used = 1 WHERE ${ofSegment} RETURNING decision`
-      )
-      return used.map(({ decision }) => decisionOf(decision))
-    }))
+  const fixed = (hold: Lease, segment: number) => {
+    const all = isPg
+      ? sql.withTransaction(Effect.andThen(
+        sql`SELECT run_id FROM ${runs} WHERE ${fenced("release", hold)} ${lock}`,
+        fixedAtOnce(hold, segment)
+      ))
+      : fixedAtOnce(hold, segment)
+    return Effect.map(
+      all,
+      (found) =>
+        found.toSorted((one, other) => one.call_id < other.call_id ? -1 : 1).map(({ decision }) => decisionOf(decision))
+    )
+  }
 
   const decide: Host["decide"] = (runId, segment, decided) =>
     inTransaction(
       "decide",
       Effect.gen(function*() {
-        const [run] = yield* rows<RunRow>(sql`SELECT * FROM ${runs} WHERE run_id = ${runId} ${lock}`)
+        const [run] = yield* rows<Pick<RunRow, "leg">>(sql`SELECT leg FROM ${runs} WHERE run_id = ${runId} ${lock}`)
         if (run?.leg !== segment) return { decidedBefore: decided[0]?.callId }
         // Models make the ids of calls: of any length, and of any characters.
         const ids = yield* Effect.forEach(decided, ({ callId }) => fitted(callId))

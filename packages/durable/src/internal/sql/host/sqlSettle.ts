@@ -29,7 +29,9 @@ export const sqlSettle = (
         segment + 1
       } WHERE run_id = ${runId} AND leg = ${segment} AND is_used = 0 RETURNING call_id`
     )
-    const [run] = yield* rows<RunRow>(sql`SELECT * FROM ${runs} WHERE run_id = ${runId}`)
+    const [run] = yield* rows<Pick<RunRow, "agent" | "is_cancelled" | "version">>(
+      sql`SELECT agent, version, is_cancelled FROM ${runs} WHERE run_id = ${runId}`
+    )
     if (run?.is_cancelled === 1) yield* cancelUnowned(runId)
     else if (left.length > 0) {
       yield* sql`UPDATE ${runs} SET ${states.to("decide")} WHERE run_id = ${runId} AND ${states.from("decide")}`
