@@ -5,9 +5,10 @@ import { NodeSqliteClient } from "@recourse/sql"
 import { Duration, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
+import { ledgerStore } from "../fixtures/sharedStore.ts"
 
 const inside = (file: string) => import(new URL(`../../src/internal/idempotency/${file}.ts`, import.meta.url).href)
-const { memoryStore } = await inside("ledgerMemoryStore") as { readonly memoryStore: () => IdempotencyLedger.Store }
+
 const { sqlStore } = await inside("ledgerSqlStore") as {
   readonly sqlStore: (client: SqlClient.SqlClient, table: string) => IdempotencyLedger.Store
 }
@@ -30,7 +31,7 @@ const promise = (store: IdempotencyLedger.Store) =>
   })
 
 describe("the late outcome of a compensated call", () => {
-  it.live("is not restored in memory", () => promise(memoryStore()))
+  it.live("is not restored in memory", () => promise(ledgerStore()))
 
   it.live("is not restored in a table", () =>
     Effect.scoped(Effect.gen(function*() {

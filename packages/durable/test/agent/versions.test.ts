@@ -4,7 +4,7 @@ import { Effect, Exit, Layer, Schema, Stream } from "effect"
 import { Agent, IdempotencyLedger, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
-import { ledgerStore } from "../support/ledger.ts"
+import { ledgerStore } from "../../../core/test/fixtures/sharedStore.ts"
 
 interface Deed {
   readonly version: string

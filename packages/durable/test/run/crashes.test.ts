@@ -5,7 +5,7 @@ import { IdempotencyLedger, Runs, type Runs as RunsModule } from "@recourse/core
 import { Durable, RunStore } from "@recourse/durable"
 import { VirtualTime } from "@recourse/testing"
 import { isChosen, operationsBetween } from "../../../core/test/support/operations.ts"
-import { ledgerStore } from "../support/ledger.ts"
+import { ledgerStore } from "../../../core/test/fixtures/sharedStore.ts"
 import { type Fault, faulty } from "../support/faultyStore.ts"
 import { durable, model, type World, world } from "../support/office.ts"
 

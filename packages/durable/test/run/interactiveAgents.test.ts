@@ -6,7 +6,7 @@ import { Agent, Approval, IdempotencyLedger, Recovery, Runs, Tool } from "@recou
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { operationsBetween } from "../../../core/test/support/operations.ts"
-import { ledgerStore } from "../support/ledger.ts"
+import { ledgerStore } from "../../../core/test/fixtures/sharedStore.ts"
 
 /**
  * Answers of a person: always valid, or, from the second question of an execution on, missing or for other arguments.

@@ -4,7 +4,7 @@ import { Agent, IdempotencyLedger, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Effect, Layer, Schema } from "effect"
-import { ledgerStore } from "../support/ledger.ts"
+import { ledgerStore } from "../../../core/test/fixtures/sharedStore.ts"
 
 const parameters = Schema.Struct({ order: Schema.String })
 

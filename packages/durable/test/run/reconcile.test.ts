@@ -4,7 +4,7 @@ import { Effect, Exit, Layer, Schema } from "effect"
 import { Agent, IdempotencyLedger, Reconciliation, Recovery, Tool, ToolCall } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
-import { ledgerStore } from "../support/ledger.ts"
+import { ledgerStore } from "../../../core/test/fixtures/sharedStore.ts"
 
 /** A bank that does not know keys, and a tool that looks whether a payment is there. */
 const office = () => {

@@ -4,7 +4,7 @@ import { Clock, Effect, Exit, Layer, Schedule, Schema, Stream } from "effect"
 import { Agent, ErrorProjection, IdempotencyLedger, ModelError, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
-import { ledgerStore } from "../support/ledger.ts"
+import { ledgerStore } from "../../../core/test/fixtures/sharedStore.ts"
 
 const minute = 60_000
 

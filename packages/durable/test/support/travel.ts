@@ -5,7 +5,7 @@ import { Agent, Audit, ErrorProjection, IdempotencyLedger, Recovery, type Runs, 
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel } from "@recourse/testing"
 import { type Fault, faulty } from "./faultyStore.ts"
-import { ledgerStore } from "./ledger.ts"
+import { ledgerStore } from "../../../core/test/fixtures/sharedStore.ts"
 
 export interface Undone {
   readonly what: string
