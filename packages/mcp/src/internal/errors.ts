@@ -50,8 +50,9 @@ const waitOf = (text: string | undefined, now: number): { readonly retryAfter?: 
   return retryAfter === undefined ? {} : { retryAfter }
 }
 
-const ofHttp = (about: About, reason: McpClientError.HttpError, now: number): Errors.McpError => {
-  const { code, retryAfter, status } = reason
+/** The error of a status that decides whatever the body says. */
+const ofStatus = (about: About, reason: McpClientError.HttpError, now: number): Errors.McpError | undefined => {
+  const { retryAfter, status } = reason
   switch (status) {
     case 401:
     case 403:
@@ -62,21 +63,19 @@ const ofHttp = (about: About, reason: McpClientError.HttpError, now: number): Er
     case 429:
       return new Errors.McpRateLimited({ ...about, ...waitOf(retryAfter, now) })
     default:
-      return new Errors.McpProtocolError({
-        ...about,
-        status,
-        ...(code === undefined ? undefined : { code }),
-        description: reason.message
-      })
+      return undefined
   }
 }
+
+/** A JSON-RPC error, with the HTTP status of its answer unless that is a success. */
+type Refusal = McpClientError.ProtocolError | McpClientError.HttpError
 
 /** -32602 means arguments that a server refuses, or a missing tool: its list decides. */
 const ofInvalidParams = (
   about: About,
   live: Live,
   descriptor: McpSchema.Tool,
-  reason: McpClientError.ProtocolError
+  reason: Refusal
 ): Effect.Effect<Errors.McpError> =>
   listTools(live).pipe(
     Effect.timeout("5 seconds"),
@@ -92,6 +91,30 @@ const ofInvalidParams = (
         : new Errors.McpUnknownTool(about)
     )
   )
+
+/** The error of a JSON-RPC error by its code, also in an answer with another HTTP status than 200. */
+const ofRefusal = (
+  about: About,
+  live: Live,
+  descriptor: McpSchema.Tool,
+  reason: Refusal
+): Effect.Effect<Errors.McpError> => {
+  const { code, data, message } = reason
+  if (code === McpSchema.INVALID_PARAMS_ERROR_CODE) return ofInvalidParams(about, live, descriptor, reason)
+  if (code === requestTimeout) return Effect.succeed(new Errors.McpServerTimeout(about))
+  if (code !== undefined && refused.has(code)) {
+    return Effect.succeed(new Errors.McpRequestRefused({ ...about, code, description: message }))
+  }
+  return Effect.succeed(
+    new Errors.McpProtocolError({
+      ...about,
+      description: message,
+      ...(reason._tag === "HttpError" ? { status: reason.status } : undefined),
+      ...(code === undefined ? undefined : { code }),
+      ...(data === undefined ? undefined : { data })
+    })
+  )
+}
 
 /**
  * Converts a failed call to its error, and whether its connection is unusable. `isExpired`: true if the session had
@@ -117,29 +140,19 @@ export const fromClient = (
       )
     }
     case "HttpError":
-      return Effect.map(Clock.currentTimeMillis, (now) => ({ error: ofHttp(about, reason, now), isLost: false }))
+      return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const error = ofStatus(about, reason, now)
+        const decided = error === undefined ? ofRefusal(about, live, descriptor, reason) : Effect.succeed(error)
+        return Effect.map(decided, (error) => ({ error, isLost: false }))
+      })
     case "TimeoutError":
       return known(new Errors.McpServerTimeout(about))
-    case "ProtocolError": {
-      const { code } = reason
-      if (code === McpSchema.INVALID_PARAMS_ERROR_CODE) {
-        return Effect.map(ofInvalidParams(about, live, descriptor, reason), (error) => ({ error, isLost: false }))
-      }
-      if (code === requestTimeout) return known(new Errors.McpServerTimeout(about))
-      if (code !== undefined && refused.has(code)) {
-        return known(new Errors.McpRequestRefused({ ...about, code, description: reason.message }))
-      }
-      return known(
-        new Errors.McpProtocolError({
-          ...about,
-          description: reason.message,
-          ...(code === undefined ? undefined : { code }),
-          ...(reason.data === undefined ? undefined : { data: reason.data })
-        }),
-        // Without a code the answer is not JSON-RPC, so the state of the connection is unknown.
-        code === undefined
-      )
-    }
+    case "ProtocolError":
+      // Without a code the answer is not JSON-RPC, so the state of the connection is unknown.
+      return Effect.map(ofRefusal(about, live, descriptor, reason), (error) => ({
+        error,
+        isLost: reason.code === undefined
+      }))
     case "LimitError":
       return known(new Errors.McpProtocolError({ ...about, description: reason.message }), true)
     default:

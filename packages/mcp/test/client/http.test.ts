@@ -13,8 +13,8 @@ interface Message {
 
 type Answer = (response: ServerResponse, message: Message, request: IncomingMessage) => void
 
-const json = (response: ServerResponse, body: unknown, headers: Record<string, string> = {}) =>
-  response.writeHead(200, { "content-type": "application/json", ...headers }).end(JSON.stringify(body))
+const json = (response: ServerResponse, body: unknown, headers: Record<string, string> = {}, status = 200) =>
+  response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body))
 
 const result = (message: Message, value: unknown) => ({ jsonrpc: "2.0", id: message.id, result: value })
 
@@ -149,16 +149,22 @@ describe("a server over HTTP on bad days", () => {
   ]
 
   for (const [code, error, outcome] of rows) {
-    live(`a write that is answered with ${code} is ${error}: ${outcome}`, () =>
-      Effect.gen(function*() {
-        const { connect } = yield* serverOf([
-          code > 0
-            ? status(code)
-            : (response, { id }) => void json(response, { jsonrpc: "2.0", id, error: { code, message: "no" } })
-        ])
-        const { reason, tag } = yield* failure(named(yield* toolsOf(connect), "s_pay"))
-        assert.deepStrictEqual([reason._tag, tag], [error, outcome])
-      }))
+    for (const http of code > 0 ? [code] : [200, 400, 422, 500]) {
+      live(
+        `a write that is answered with ${[...new Set([code, http])].join()} is ${error}: ${outcome}`,
+        () =>
+          Effect.gen(function*() {
+            const { connect } = yield* serverOf([
+              code > 0
+                ? status(code)
+                : (response, { id }) =>
+                  void json(response, { jsonrpc: "2.0", id, error: { code, message: "no" } }, {}, http)
+            ])
+            const { reason, tag } = yield* failure(named(yield* toolsOf(connect), "s_pay"))
+            assert.deepStrictEqual([reason._tag, tag], [error, outcome])
+          })
+      )
+    }
   }
 
   live("a connection that breaks in the middle of a call: nobody knows of the write", () =>

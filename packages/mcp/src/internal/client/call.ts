@@ -75,7 +75,8 @@ export const callTool = (
 ): Effect.Effect<McpResult, McpError, ToolCall> => {
   const errorOf = (live: Live, error: McpClientError, isExpired: boolean) => {
     const { reason } = error
-    return read !== undefined && reason._tag === "ProtocolError" && unreadable.has(reason.code ?? 0)
+    const code = reason._tag === "ProtocolError" || reason._tag === "HttpError" ? reason.code : undefined
+    return read !== undefined && code !== undefined && unreadable.has(code)
       ? Effect.succeed({ error: new McpInvalidArgs({ ...about, description: reason.message }), isLost: false })
       : fromClient(about, live, tool, error, isExpired)
   }
