@@ -14,7 +14,13 @@ const png = "iVBORw0KGgo="
 
 /** Results by the name of their fault, with the blocks that come out: the type of each, or the text of a text. */
 const results: Readonly<Record<string, readonly [result: object, blocks: ReadonlyArray<string>]>> = {
+  "no field": [{}, []],
+  "no field of its own": [{ _meta: { took: 3 } }, []],
+  "the field of the first version": [{ toolResult: { n: 1 } }, [`{"n":1}`]],
+  "an unknown field only": [{ answer: "seen" }, ["seen"]],
   "no content": [{ structuredContent: { n: 1 } }, []],
+  "a structured list": [{ structuredContent: [1], content: [seen] }, ["seen"]],
+  "structured text": [{ structuredContent: "1", content: [seen] }, ["seen"]],
   "null as content": [{ content: null, structuredContent: { n: 1 } }, []],
   "text as content": [{ content: "seen" }, ["seen"]],
   "a block as content": [{ content: seen }, ["seen"]],

@@ -84,21 +84,30 @@ const blocksOf = (content: unknown, version: ProtocolVersion): ReadonlyArray<unk
   return blocks.filter((block) => block !== null).map(blockOf).map(inVersion(version))
 }
 
+const isGiven = (value: unknown): boolean => value !== undefined
+
 const flagOf = (isError: unknown): boolean => isError === true || isError === "true"
+
+/** True for another message than a result: a task that has started, or a request for more input. */
+const isOther = ({ resultType, task }: Fields): boolean =>
+  task !== undefined || (typeof resultType === "string" && resultType !== "complete")
+
+/** The version in which structured content is any JSON; before that, it is an object. */
+const firstOfAnyStructure: ProtocolVersion = "2026-07-28"
 
 /** Returns a result of `tools/call` in the form of MCP in that version; a value that is no result is returned as it is. */
 export const repairResult = (version: ProtocolVersion) => (raw: unknown): unknown => {
-  if (!isFields(raw)) return raw
-  const { content, isError, ...rest } = withoutNulls(raw)
-  if (content === undefined && isError === undefined && rest["structuredContent"] === undefined) {
-    // Without any of its fields it may be another message, such as a task.
-    if (!Object.hasOwn(raw, "content")) return raw
-  }
-  const { _meta, ...fields } = rest
+  if (!isFields(raw) || isOther(raw)) return raw
+  const { _meta, content, isError, resultType, structuredContent, ...others } = withoutNulls(raw)
+  const isStructured = isFields(structuredContent) || version >= firstOfAnyStructure
+  const known = blocksOf(content, version)
+  const isBare = known.length === 0 && (structuredContent === undefined || !isStructured)
   return {
-    ...fields,
+    ...(resultType === undefined ? undefined : { resultType }),
     ...(isFields(_meta) ? { _meta } : undefined),
-    content: blocksOf(content, version),
+    ...(structuredContent !== undefined && isStructured ? { structuredContent } : undefined),
+    // Fields that a result does not have are the content of one that has no other.
+    content: isBare ? [structuredContent, ...Object.values(others)].filter(isGiven).map(textOf) : known,
     ...(isError === undefined ? undefined : { isError: flagOf(isError) })
   }
 }
