@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
-import { Arbitrary, Effect, Layer, Option, Redacted, Schema, SchemaGetter } from "effect"
+import { Arbitrary, Cause, Effect, Exit, Layer, Option, Redacted, Schema, SchemaGetter } from "effect"
 import { Prompt } from "effect/ai"
 import { Agent, Approval, Recovery, RunRecord, Tool, ToolError } from "@recourse/core"
 import { lastResults, random } from "../support/kit.ts"
@@ -169,7 +169,23 @@ describe("a result of any schema", () => {
     Effect.gen(function*() {
       const cycle: Record<string, unknown> = {}
       cycle["itself"] = cycle
-      const values = [3n, () => 1, Symbol.for("a"), NaN, cycle, { deep: { b: 3n } }, new Map(), new Uint8Array([1])]
+      const values = [
+        3n,
+        () => 1,
+        Symbol.for("a"),
+        NaN,
+        cycle,
+        { deep: { b: 3n } },
+        new Map(),
+        new Uint8Array([1]),
+        Promise.resolve(1),
+        { inner: Promise.resolve(1) },
+        new Error("lost"),
+        Object.assign(new Error("lost"), { code: "ENOENT" }),
+        new Response("lost"),
+        /lost/,
+        new WeakMap()
+      ]
       for (const success of [Schema.Unknown, Schema.Any]) {
         for (const value of values) {
           const { Look, ran } = answering(success, value)
@@ -193,6 +209,44 @@ describe("a result of any schema", () => {
         }
       }
     }))
+
+  describe("that cannot be read", () => {
+    const unreadable = (): never => {
+      throw new Error("no longer loaded")
+    }
+    const values: Readonly<Record<string, () => unknown>> = {
+      "a getter that throws": () => Object.defineProperty({}, "a", { get: unreadable, enumerable: true }),
+      "a proxy without a target": () => new Proxy({}, { get: unreadable, ownKeys: unreadable, has: unreadable }),
+      "a toJSON that throws": () => ({ toJSON: unreadable })
+    }
+    const throwing = Schema.Unknown.pipe(Schema.decodeTo(Schema.Unknown, {
+      decode: SchemaGetter.passthrough(),
+      encode: SchemaGetter.transform(unreadable)
+    }))
+    const schemas: Readonly<Record<string, Schema.Top>> = {
+      "any value": Schema.Unknown,
+      JSON: Schema.Json,
+      "a struct": Schema.Struct({ a: Schema.Unknown }),
+      "a record": Schema.Record(Schema.String, Schema.Unknown),
+      "a list": Schema.Array(Schema.Unknown),
+      "a union": Schema.Union([Schema.Struct({ a: Schema.String }), Schema.String]),
+      "a schema that throws": throwing
+    }
+    for (const [of, success] of Object.entries(schemas)) {
+      for (const [name, make] of Object.entries(values)) {
+        it.effect(`is an invalid result of ${of}, for ${name}`, () =>
+          Effect.gen(function*() {
+            const { Look, ran } = answering(success, make())
+            const agent = Agent.make("a", { tools: [Look], defaults: { onError: Recovery.standard } })
+            const { exit } = yield* agent.report("go").pipe(
+              Effect.provide(ScriptedModel.layer([ScriptedModel.call("look", {}), ScriptedModel.text("done")]))
+            )
+            assert.instanceOf(Exit.isFailure(exit) ? Cause.squash(exit.cause) : exit, ToolError.InvalidResult)
+            assert.strictEqual(ran.times, 1)
+          }))
+      }
+    }
+  })
 
   it.effect("can be answered by a person, as JSON", () =>
     Effect.gen(function*() {

@@ -143,6 +143,16 @@ const orBeyondJson = (encoded: unknown): Effect.Effect<Schema.Json, ReadonlyArra
     onSome: Effect.succeed
   })
 
+/** An encoder for values that cannot be read, such as a getter that throws, and for schemas that throw: they have no JSON form. */
+const contained = (encode: ResultEncoder): ResultEncoder => (value) => {
+  try {
+    const encoded = encode(value)
+    return valueOf(encoded) === undefined ? Effect.catchDefect(encoded, () => Effect.fail(beyondJson)) : encoded
+  } catch {
+    return Effect.fail(beyondJson)
+  }
+}
+
 const primitives: ReadonlySet<string> = new Set(["String", "Number", "Boolean"])
 
 /** True if a schema's encoded form is a primitive, which is JSON itself, unless it is a number without a JSON form. */
@@ -162,11 +172,11 @@ export const resultEncoder = (success: Schema.Top): ResultEncoder => {
     Effect.catchEager(encode(value), ({ issue }) => Effect.fail(fromIssue(issue)))
   const viaJson: ResultEncoder = (value) =>
     Effect.flatMapEager(Effect.catchEager(encodeAsJson(value), () => encodePlainly(value)), orBeyondJson)
-  if (!isPrimitive(success)) return viaJson
-  return (value) => {
+  if (!isPrimitive(success)) return contained(viaJson)
+  return contained((value) => {
     const encoded = encode(value)
     return Exit.isExit(encoded) && Exit.isSuccess(encoded) && isJsonPrimitive(encoded.value)
       ? Effect.succeed(encoded.value)
       : viaJson(value)
-  }
+  })
 }

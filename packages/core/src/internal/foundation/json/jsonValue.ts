@@ -23,13 +23,14 @@ const ofArray = (items: ReadonlyArray<unknown>, depth: number): unknown => {
   return copy ?? items
 }
 
-const isContainer = (value: object): boolean =>
-  Symbol.iterator in value || ArrayBuffer.isView(value) || value instanceof ArrayBuffer
+/** True for an object whose content is not in its fields: a `Map`, bytes, an error, a promise, a response. */
+const isOpaque = (value: object): boolean =>
+  Symbol.iterator in value || ArrayBuffer.isView(value) || value instanceof Error || Object.keys(value).length === 0
 
 const ofObject = (value: object, depth: number): unknown => {
   if ("toJSON" in value && typeof value.toJSON === "function") return convert(value.toJSON(), depth)
   const isPlain = plain(value)
-  if (!isPlain && isContainer(value)) return notJson
+  if (!isPlain && isOpaque(value)) return notJson
   let changed: Map<string, unknown> | undefined
   const keys = Object.keys(value)
   for (const key of keys) {
@@ -62,8 +63,8 @@ const convert = (value: unknown, depth: number): unknown => {
 
 /**
  * Returns the JSON of a value: the value itself if it is JSON. Like JSON text, it omits fields that are `undefined` and
- * calls `toJSON`. `None` if JSON text would lose anything else: `NaN`, a bigint, a function, a `Map`, bytes, a cycle,
- * or more than 500 levels.
+ * calls `toJSON`. `None` if JSON text would lose anything else: `NaN`, a bigint, a function, a `Map`, bytes, an error, an
+ * object of a class without fields such as a promise, a cycle, or more than 500 levels.
  */
 export const toJson = (value: unknown): Option.Option<Schema.Json> => {
   try {
