@@ -23,7 +23,7 @@ import type { Authentication } from "./Authentication.ts"
 import { Chats, type OnBusy } from "./internal/chat/chats.ts"
 import { Indexer } from "./internal/index/indexer.ts"
 import { memoryIndex } from "./internal/index/memoryIndex.ts"
-import { preflight, readable } from "./internal/http/cors.ts"
+import { preflight, readable, readableIfMissing } from "./internal/http/cors.ts"
 import { limitsOf, type Rate } from "./internal/http/limits.ts"
 import { answered } from "./internal/http/problem.ts"
 import { check } from "./internal/http/request.ts"
@@ -137,12 +137,13 @@ const ready = (config: Config) =>
     )
   )
 
-/** Adds the routes of health checks. However many ask, the stores are asked once a second. */
-const addProbes = (router: HttpRouter.HttpRouter, ready: Effect.Effect<Response.HttpServerResponse>) =>
-  Effect.gen(function*() {
-    yield* router.add("GET", "/health", Response.jsonUnsafe({ status: "ok" }))
-    yield* router.add("GET", "/ready", yield* Effect.cachedWithTTL(ready, "1 second"))
-  })
+/** Routes that need no credentials. However many ask, the stores are asked once a second. */
+const openRoutes = (config: Config) =>
+  Effect.map(Effect.cachedWithTTL(ready(config), "1 second"), (ready) => [
+    HttpRouter.route("GET", "/openapi.json", Effect.sync(() => Response.jsonUnsafe(document()))),
+    HttpRouter.route("GET", "/health", Response.jsonUnsafe({ status: "ok" })),
+    HttpRouter.route("GET", "/ready", ready)
+  ])
 
 /** Interval at which a page of waiting runs is checked. */
 const sweep = Duration.seconds(5)
@@ -271,32 +272,23 @@ export const layer = (
         ...ledgerRoutes(config),
         ...runLogRoutes(config),
         ...threadRoutes(config),
-        ...completionRoutes(config)
+        ...completionRoutes(config),
+        ...yield* openRoutes(config)
       ]
+      const { origins } = config.checks
       yield* router.addAll(routes.map(({ handler, method, path }) =>
         HttpRouter.route(
           method,
           path,
-          readable(config.checks.origins)(
-            Effect.map(Effect.provide(handler, context), Response.setHeaders(securityHeaders))
-          )
+          readable(origins)(Effect.map(Effect.provide(handler, context), Response.setHeaders(securityHeaders)))
         )
       ))
-      const { origins } = config.checks
-      if (origins.size > 0) {
-        const byPath = Map.groupBy(routes, ({ path }) => path)
-        yield* router.addAll([...byPath].map(([path, routes]) =>
-          HttpRouter.route("OPTIONS", path, preflight(origins, routes.map(({ method }) => method)))
-        ))
-      }
-      yield* router.add(
-        "GET",
-        "/openapi.json",
-        Effect.sync(() =>
-          Response.jsonUnsafe(document())
-        )
-      )
-      yield* addProbes(router, Effect.provide(ready(config), context))
+      if (origins.size === 0) return
+      const byPath = Map.groupBy(routes, ({ path }) => path)
+      yield* router.addAll([...byPath].map(([path, routes]) =>
+        HttpRouter.route("OPTIONS", path, preflight(origins, routes.map(({ method }) => method)))
+      ))
+      yield* router.addGlobalMiddleware(readableIfMissing(origins))
     })
   )
 

@@ -125,6 +125,32 @@ describe("requests", () => {
       assert.deepStrictEqual([read.status, read.vary, read.origin], [403, "origin", undefined])
     }))
 
+  it.live("of an allowed origin may read each answer, also of routes that there are not", () =>
+    Effect.gen(function*() {
+      const origin = "https://app.example.com"
+      const server = yield* serve([], { server: { origins: [origin] } })
+      const requests: ReadonlyArray<readonly [method: string, path: string, status: number]> = [
+        ["GET", "/health", 200],
+        ["GET", "/ready", 200],
+        ["GET", "/openapi.json", 200],
+        ["GET", "/agent", 404],
+        ["GET", "/agents/clerk/chat", 404],
+        ["PUT", "/agents/clerk/chat", 404],
+        ["GET", "/threads/%E0%A4%A", 404],
+        ["OPTIONS", "/agent", 404]
+      ]
+      for (const [method, path, status] of requests) {
+        for (const from of [origin, "https://evil.example"]) {
+          const response = yield* Effect.promise(() => fetch(server.url + path, { method, headers: { origin: from } }))
+          assert.deepStrictEqual(
+            [response.status, response.headers.get("access-control-allow-origin"), response.headers.get("vary")],
+            [status, from === origin ? origin : null, "origin"],
+            `${method} ${path} of ${from}`
+          )
+        }
+      }
+    }))
+
   it.live("with an invalid configured origin are refused at construction", () =>
     Effect.gen(function*() {
       for (const origin of ["https://app.example.com/", "app.example.com", "*", "HTTPS://app.example.com"]) {
