@@ -252,6 +252,47 @@ describe("an error in an answer that began well", () => {
       assert.strictEqual(tagOf(yield* reasonOf({ status: 200, body: [] })), "InvalidResponseError")
     }))
 
+  /** Bodies without `error`, by the servers that send them with 200. */
+  const others: ReadonlyArray<readonly [body: object, expected: string, code?: string]> = [
+    [{ choices: null, base_resp: { status_code: 1002, status_msg: "rate limit" } }, rate, "base_resp_1002"],
+    [{ choices: null, base_resp: { status_code: 1004, status_msg: "login fail" } }, "AuthenticationError InvalidKey"],
+    [{ choices: [], base_resp: { status_code: 1008, status_msg: "no balance" } }, quota],
+    [{ base_resp: { status_code: 1026, status_msg: "input sensitive" } }, "ContentPolicyError"],
+    [{ base_resp: { status_code: 1027, status_msg: "output sensitive" } }, "ContentPolicyError"],
+    [{ base_resp: { status_code: 2013, status_msg: "invalid params" } }, bad],
+    [{ base_resp: { status_code: 1013, status_msg: "internal" } }, down],
+    [{ code: "rate_limit_exceeded", message: "slow down", request_id: "r" }, rate, "rate_limit_exceeded"],
+    [{ code: 401, msg: "no such user" }, "AuthenticationError InvalidKey", "401"],
+    [{ error_code: 336000, error_msg: "internal" }, down, "336000"],
+    [{ success: false, errors: [{ code: 429, message: "busy" }], messages: [], result: null }, rate, "429"],
+    [{ success: false, errors: ["busy"] }, down]
+  ]
+  for (const [body, expected, code] of others) {
+    it.effect(`${JSON.stringify(body)} is ${expected}, in a stream and in one piece`, () =>
+      Effect.gen(function*() {
+        const { error: streamed } = yield* observe(stream()).pipe(
+          Effect.provide(
+            layerOf(clientOf({ status: 200, body: `data: ${JSON.stringify(body)}\n\n` }, "text/event-stream"))
+          )
+        )
+        for (const reason of [yield* reasonOf({ status: 200, body }), (streamed as AiError.AiError).reason]) {
+          assert.strictEqual(tagOf(reason), expected)
+          if (code !== undefined) assert.strictEqual(factsOf(reason)["code"], code)
+        }
+      }))
+  }
+
+  it.effect("is no error of a body that reports its success", () =>
+    Effect.gen(function*() {
+      const choices = [{ message: { content: "fine" } }]
+      for (const fields of [{ base_resp: { status_code: 0 } }, { code: 0, msg: "ok" }, { errors: [], success: true }]) {
+        const { text } = yield* generate().pipe(
+          Effect.provide(layerOf(clientOf({ status: 200, body: { choices, ...fields } }, "application/json")))
+        )
+        assert.strictEqual(text, "fine")
+      }
+    }))
+
   for (const [error, expected, status] of cases) {
     it.effect(`${JSON.stringify(error)} is ${expected}, in a stream and in one piece`, () =>
       Effect.gen(function*() {

@@ -19,21 +19,36 @@ const isEmpty = (value: unknown): boolean => !value || value === "0"
 const isBlank = (error: unknown): boolean =>
   isEmpty(error) || (typeof error === "object" && Object.values(error as object).every(isEmpty))
 
+/** True for a body that is itself an error: it says so, or has a code that is not one of success, and words for it. */
+const isError = (json: unknown): boolean =>
+  ownField(json, "object") === "error" || ownField(json, "type") === "error" ||
+  (["code", "error_code"].some((key) => !isEmpty(ownField(json, key))) &&
+    ["message", "msg", "error_msg"].some((key) => typeof ownField(json, key) === "string"))
+
 /** The error object of a JSON body, if the body is an error by its shape. One of the first choice counts, too (OpenRouter). */
 export const errorObject = (json: unknown): unknown => {
   if (Array.isArray(json)) return errorObject(json[0])
+  // MiniMax reports each outcome so, with 0 for success.
+  const base = ownField(json, "base_resp")
+  if (!isEmpty(ownField(base, "status_code"))) return base
   const error = ownField(json, "error")
   const first = ownField(ownField(json, "choices"), "0")
   if (first !== undefined) return [error, ownField(first, "error")].find((one) => !isBlank(one))
   if (error !== undefined && error !== null && error !== false) return error
-  return ownField(json, "object") === "error" || ownField(json, "type") === "error" ? json : undefined
+  return ownField(ownField(json, "errors"), "0") ?? (isError(json) ? json : undefined)
 }
+
+/** The code of an error object. A code of `base_resp` is MiniMax's own number, which means something else elsewhere. */
+const codeOf = (error: unknown): unknown =>
+  ownField(error, "status_msg") === undefined
+    ? ownField(error, "code") ?? ownField(error, "error_code")
+    : `base_resp_${String(ownField(error, "status_code"))}`
 
 /** The codes of an error object, wherever servers put them. */
 export const codes = (error: unknown): Codes => {
   const text = (value: unknown) =>
     typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined
-  const code = text(ownField(error, "code"))
+  const code = text(codeOf(error))
   const type = text(ownField(error, "type"))
   const all = new Set<string>()
   const add = (value: unknown) => {

@@ -22,7 +22,8 @@ const quota = new Set([
   "billing_not_active",
   "insufficient_balance",
   "insufficient_credits",
-  "insufficient_user_quota"
+  "insufficient_user_quota",
+  "base_resp_1008"
 ])
 const contentPolicy = new Set([
   "content_policy_violation",
@@ -32,7 +33,9 @@ const contentPolicy = new Set([
   "content_moderation",
   "moderation_blocked",
   "responsibleaipolicyviolation",
-  "data_inspection_failed"
+  "data_inspection_failed",
+  "base_resp_1026",
+  "base_resp_1027"
 ])
 const contextLength = new Set([
   "context_length_exceeded",
@@ -53,6 +56,8 @@ const authentication: ReadonlyMap<string, AiError.AuthenticationError["kind"]> =
   ["api_key_invalid", "InvalidKey"],
   ["unauthenticated", "InvalidKey"],
   ["unauthorized", "InvalidKey"],
+  ["base_resp_1004", "InvalidKey"],
+  ["base_resp_2049", "InvalidKey"],
   ["expired_api_key", "ExpiredKey"],
   ["api_key_expired", "ExpiredKey"],
   ["token_expired", "ExpiredKey"],
@@ -78,9 +83,18 @@ const rateLimit = new Set([
   "rate_limit_reached_error",
   "rate_limited",
   "too_many_requests",
-  "resource_exhausted"
+  "resource_exhausted",
+  "base_resp_1002",
+  "base_resp_1039",
+  "base_resp_1041"
 ])
-const invalidRequest = new Set(["invalid_request_error", "invalid_request", "invalid_argument", "badrequesterror"])
+const invalidRequest = new Set([
+  "invalid_request_error",
+  "invalid_request",
+  "invalid_argument",
+  "badrequesterror",
+  "base_resp_2013"
+])
 
 /** Parameters that hold the conversation. */
 const inputs = new Set(["messages", "input", "prompt", "contents"])
