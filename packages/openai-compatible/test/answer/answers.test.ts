@@ -95,6 +95,13 @@ describe("a whole answer", () => {
     ["model_length", false, "length"],
     ["content_filter", false, "content-filter"],
     ["SAFETY", false, "content-filter"],
+    ["IMAGE_SAFETY", false, "content-filter"],
+    ["refusal", false, "content-filter"],
+    ["content_filter: PROHIBITED_CONTENT", false, "content-filter"],
+    ["content-filter", false, "content-filter"],
+    ["function_call_filter: MALFORMED_FUNCTION_CALL", false, "other"],
+    ["max-tokens", false, "length"],
+    ["tool_call", true, "tool-calls"],
     ["something_new", true, "other"],
     [null, false, "stop"],
     [null, true, "tool-calls"]

@@ -17,9 +17,13 @@ const reasons: ReadonlyMap<string, Response.FinishReason> = new Map<string, Resp
   ["model_context_window_exceeded", "length"],
   ["tool_calls", "tool-calls"],
   ["tool_use", "tool-calls"],
+  ["tool_call", "tool-calls"],
   ["function_call", "tool-calls"],
   ["content_filter", "content-filter"],
+  ["content_filtered", "content-filter"],
+  ["refusal", "content-filter"],
   ["safety", "content-filter"],
+  ["image_safety", "content-filter"],
   ["recitation", "content-filter"],
   ["sensitive", "content-filter"],
   ["blocklist", "content-filter"],
@@ -39,8 +43,15 @@ const failures: ReadonlySet<string> = new Set([
   "network_error"
 ])
 
+/** The spellings of a reason: whole, and the words of one with a detail, such as `content_filter: PROHIBITED_CONTENT`. */
+const spellings = (raw: string): ReadonlyArray<string> => {
+  const plain = raw.toLowerCase().replaceAll("-", "_")
+  return plain.includes(":") ? [plain, ...plain.split(":").map((word) => word.trim())] : [plain]
+}
+
 /** True if the reason means that the server gave up in the middle. */
-export const isFailure = (raw: string | undefined): boolean => raw !== undefined && failures.has(raw.toLowerCase())
+export const isFailure = (raw: string | undefined): boolean =>
+  raw !== undefined && spellings(raw).some((word) => failures.has(word))
 
 /** The reason in effect's words. Some servers say `stop` although they call tools. */
 export const finishReason = (
@@ -49,7 +60,7 @@ export const finishReason = (
   unknown: "other" | "stop"
 ): Response.FinishReason => {
   if (raw === undefined) return "unknown"
-  const reason = reasons.get(raw.toLowerCase()) ?? unknown
+  const reason = spellings(raw).map((word) => reasons.get(word)).find((known) => known !== undefined) ?? unknown
   return hasToolCalls && reason === "stop" ? "tool-calls" : reason
 }
 
