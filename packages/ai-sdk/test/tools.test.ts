@@ -84,7 +84,7 @@ describe("tools", () => {
           type: "function",
           name: "ping",
           strict: false,
-          inputSchema: { type: "object", additionalProperties: false },
+          inputSchema: { type: "object", properties: {}, additionalProperties: false },
           providerOptions: { anthropic: { cacheControl: { type: "ephemeral" } } }
         },
         { type: "provider", id: "openai.web_search", name: "WebSearch", args: { searchContextSize: "low" } },

@@ -138,6 +138,57 @@ describe("a sent schema", () => {
   })
 })
 
+class Address extends Schema.Class<Address>("Address")({ city: Schema.String }) {}
+
+interface Tree {
+  readonly children: ReadonlyArray<Tree>
+}
+const Tree = Schema.Struct({ children: Schema.Array(Schema.suspend((): Schema.Codec<Tree> => Tree)) })
+
+describe("a sent schema of parameters", () => {
+  /** Parameters, with arguments that fit them. */
+  const forms: Readonly<Record<string, readonly [parameters: Schema.Top, args: object]>> = {
+    "a struct": [Schema.Struct({ a: Schema.String }), { a: "a" }],
+    "a struct without fields": [Schema.Struct({}), {}],
+    "a record": [Schema.Record(Schema.String, Schema.Int), { a: 1 }],
+    "a class": [Address, { city: "Ulm" }],
+    "a struct that contains itself": [Tree, { children: [{ children: [] }] }],
+    "a union": [
+      Schema.Union([
+        Schema.Struct({ kind: Schema.Literal("a"), n: Schema.Int }),
+        Schema.Struct({ kind: Schema.Literal("b"), city: Schema.String })
+      ]),
+      { kind: "b", city: "Ulm" }
+    ],
+    "a union of classes": [Schema.Union([Address, Tree]), { city: "Ulm" }],
+    "any value": [Schema.Unknown, { a: 1 }]
+  }
+  const composed = new Set(["$ref", "allOf", "anyOf", "oneOf", "not", "if", "enum", "const"])
+
+  for (const [form, [parameters, args]] of Object.entries(forms)) {
+    it(`of ${form} has an object at its root, and accepts arguments`, () => {
+      const tool = Tool.make("t", {
+        parameters: parameters as Schema.Struct<{}>,
+        effects: "read",
+        execute: () => Effect.void
+      })
+      const sent = ToolSchema.parametersOf(tool.definition)
+      assert.strictEqual(sent.type, "object")
+      assert.isObject(sent.properties)
+      assert.deepStrictEqual(Object.keys(sent).filter((keyword) => composed.has(keyword)), [])
+      assert.isTrue(ajv.compile(sent)(args))
+      assert.isTrue(isRead(tool, args))
+    })
+  }
+
+  it("is closed for a class, and without fields", () => {
+    for (const parameters of [Address, Schema.Struct({}), Schema.Struct({ a: Schema.String })]) {
+      const sent = ToolSchema.parametersOf(AiTool.make("t", { parameters }))
+      assert.strictEqual(sent["additionalProperties"], false)
+    }
+  })
+})
+
 const Deep = Schema.Struct({ n: Schema.optional(Schema.Int) })
 const parameters = Schema.Struct({
   limit: Schema.optional(Schema.Int),

@@ -1,14 +1,11 @@
 /** A client's description of a tool: its schemas, and its effects by annotations. */
-import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import { parametersOf } from "@recourse/core/ToolSchema"
 import type * as Tool from "@recourse/core/Tool"
 import * as Context from "effect/Context"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
 import * as McpSchema from "effect/ai/McpSchema"
 import * as AiTool from "effect/ai/Tool"
-
-const isObjectRoot = Schema.is(McpSchema.ToolJson)
 
 /** Converts `effects` to MCP's hints. For a tool without declared effects, MCP's defaults apply: it writes. */
 const annotationsOf = ({ definition, effects }: Tool.Any): typeof McpSchema.ToolAnnotations.Type => {
@@ -33,20 +30,13 @@ const outputSchemaOf = ({ status, success, trust }: Tool.Any): McpSchema.ToolOut
   return schema.type === "object" ? schema : undefined
 }
 
-/** A tool as clients see it, and whether its results are structured. Throws `ConfigurationError` for parameters that are no object. */
+/** A tool as clients see it. */
 export const descriptorOf = (tool: Tool.Any): McpSchema.Tool => {
   const { definition, description, name } = tool
-  const inputSchema = parametersOf(definition)
-  if (!isObjectRoot(inputSchema)) {
-    throw new ConfigurationError({
-      subject: `Tool "${name}"`,
-      problem: "an MCP client gives arguments by name, and its parameters are no object"
-    })
-  }
   return new McpSchema.Tool({
     name,
     ...(description === undefined ? undefined : { description }),
-    inputSchema,
+    inputSchema: parametersOf(definition) as McpSchema.ToolJson,
     outputSchema: outputSchemaOf(tool),
     annotations: annotationsOf(tool)
   })

@@ -55,7 +55,7 @@ const define = (tool: Tool.Any, schemas: Quirks["schemas"]): Result.Result<Defin
     try: (): Definition => ({
       name: tool.name,
       description: Tool.getDescription(tool),
-      parameters: schemas === "subset" ? schemaSubset(parameters(tool)) : parameters(tool),
+      parameters: schemas === "subset" ? schemaSubset(ToolSchema.parametersOf(tool)) : ToolSchema.parametersOf(tool),
       strict: Tool.getStrictMode(tool) === true ? true : undefined
     }),
     catch: (error) =>
@@ -64,12 +64,6 @@ const define = (tool: Tool.Any, schemas: Quirks["schemas"]): Result.Result<Defin
         description: error instanceof Error ? error.message : "The parameters have no JSON schema"
       })
   })
-}
-
-const parameters = (tool: Tool.Any): unknown => {
-  const schema = ToolSchema.parametersOf(tool)
-  // A function without parameters has them spelled out: some servers refuse an object schema without them.
-  return schema.type === "object" && schema.properties === undefined ? { ...schema, properties: {} } : schema
 }
 
 /** The field `tool_choice`. */

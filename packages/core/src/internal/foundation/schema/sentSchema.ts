@@ -8,6 +8,7 @@ import type * as JsonSchema from "effect/JsonSchema"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { rebuild, withKeywords } from "./jsonSchemaNodes.ts"
+import { modelSchema } from "./modelSchema.ts"
 
 type Node = Record<string, unknown>
 
@@ -33,13 +34,28 @@ const withoutSurplus = (node: Node): Node => {
  * refused or dropped, and not asked for. Throws for a schema that has no JSON form.
  */
 export const sentSchema = (schema: Schema.Constraint): JsonSchema.JsonSchema => {
-  const { definitions, schema: root } = Schema.toJsonSchemaDocument(schema, { onExcessProperty: "error" })
+  const { definitions, schema: named } = Schema.toJsonSchemaDocument(schema, { onExcessProperty: "error" })
+  // A class, and a schema that contains itself, is a definition.
+  const root = Object.entries(definitions).find(([name]) => named["$ref"] === `#/$defs/${name}`)?.[1] ?? named
   const document = Object.keys(definitions).length === 0 ? root : { ...root, $defs: definitions }
   return rebuild(document, [], withoutSurplus) as JsonSchema.JsonSchema
 }
 
-/** Returns the JSON Schema to send for the parameters of a tool: a dynamic tool's own, else that of its schema. */
+/** The JSON Schema that effect writes for a struct without fields. */
+const noFields = JSON.stringify({ not: { type: "null" } })
+
+const ofParameters = (schema: Schema.Constraint): JsonSchema.JsonSchema => {
+  const sent = sentSchema(schema)
+  return JSON.stringify(sent) === noFields ? { type: "object", properties: {}, additionalProperties: false } : sent
+}
+
+/**
+ * Returns the JSON Schema to send for the parameters of a tool: a dynamic tool's own, else that of its schema. Its root is an object, also for
+ * a union, a class or a struct without fields.
+ */
 export const parametersOf = (tool: AiTool.Any): JsonSchema.JsonSchema =>
-  AiTool.isDynamic(tool) && tool.jsonSchema !== undefined
-    ? tool.jsonSchema
-    : sentSchema(tool.parametersSchema as Schema.Constraint)
+  modelSchema(
+    AiTool.isDynamic(tool) && tool.jsonSchema !== undefined
+      ? tool.jsonSchema
+      : ofParameters(tool.parametersSchema as Schema.Constraint)
+  )
