@@ -5,7 +5,10 @@ import { CircuitStore, RunMetrics, RunStore } from "@recourse/durable"
 import { Mcp } from "@recourse/mcp"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Authentication, MemoryRuns, Server } from "@recourse/server"
-import { Drive, Experiment } from "@recourse/testing"
+import { JsonRepair } from "@recourse/json-repair"
+import { MysqlClient, NodeSqliteClient } from "@recourse/sql"
+import { Drive, Experiment, FaultPlan, Laws, type Subject } from "@recourse/testing"
+import * as Certify from "@recourse/testing/Certify"
 import { Effect, Layer, Redacted } from "effect"
 import { FetchHttpClient, HttpRouter } from "effect/http"
 import { refusal, type Row, testOptions } from "../support/optionValues.ts"
@@ -31,6 +34,18 @@ const inMemory = <A, E>(layer: Layer.Layer<A, E, RunStore.RunStore>) => Layer.pr
 const experiment = (options: object) =>
   Experiment.run({ title: "x", cases: [], agents: { a: agent }, scorers: {}, ...options } as never)
 
+const mysql = (options: object) => MysqlClient.layer(options)
+const sqlite = (options: object) => NodeSqliteClient.layer({ filename: ":memory:", ...options })
+/** A check that would run the subject: only its options are of interest. */
+const laws = (options: object) =>
+  Laws.check({ name: "s", agent, scenarios: {} } as unknown as Subject.Subject<string, string, never>, {
+    runs: 1,
+    laws: [],
+    ...options
+  })
+const certify = (options: object) => Certify.host(RunStore.layerMemory, { runs: 1, operations: 1, ...options })
+const onModel = (options: object) => FaultPlan.onModel({ type: "rate_limit" }, options)
+
 const rows: Readonly<Record<string, ReadonlyArray<Row>>> = {
   Durable: [
     ["time", "every", "1 hour", (every) => inMemory(RunStore.layerPurge({ every }))],
@@ -42,7 +57,27 @@ const rows: Readonly<Record<string, ReadonlyArray<Row>>> = {
     ["positive", "seeds", 2, (seeds) => experiment({ seeds })],
     ["limit", "concurrency", 2, (concurrency) => experiment({ concurrency })],
     ["interval", "step", "1 second", (step) => Drive.drive(Effect.void, { step })],
-    ["limit", "max", 10, (max) => Drive.drive(Effect.void, { max })]
+    ["limit", "max", 10, (max) => Drive.drive(Effect.void, { max })],
+    ["positive", "runs", 1, (runs) => laws({ runs })],
+    ["positive", "faults", 1, (faults) => laws({ faults })],
+    ["cap", "interruptions", 1, (interruptions) => laws({ interruptions })],
+    ["positive", "runs", 1, (runs) => certify({ runs })],
+    ["positive", "operations", 1, (operations) => certify({ operations })],
+    ["limit", "disturbances", 1, (disturbances) => certify({ disturbances })]
+  ],
+  JsonRepair: [
+    ["limit", "maxLength", 100, (maxLength) => JsonRepair.fixer({ maxLength })]
+  ],
+  Sql: [
+    ["positive", "port", 3307, (port) => mysql({ port })],
+    ["positive", "maxConnections", 3, (maxConnections) => mysql({ maxConnections })],
+    ["time", "connectTimeout", "1 second", (connectTimeout) => mysql({ connectTimeout })],
+    ["duration", "busyTimeout", "1 second", (busyTimeout) => sqlite({ busyTimeout })]
+  ],
+  FaultPlan: [
+    ["positive", "from", 2, (from) => onModel({ from })],
+    ["positive", "times", 2, (times) => onModel({ times })],
+    ["share", "probability", 0.5, (probability) => onModel({ probability })]
   ],
   OpenAiCompatible: [
     ["time", "timeout", "1 minute", (timeout) => client({ timeout })],
@@ -83,6 +118,14 @@ describe("a misspelt option", () => {
     ["of a client", () => client({ baseURL: "http://host/v1" }), "there is no option \"baseURL\". Use baseUrl"],
     ["of a client's retry", () => client({ retry: { times: 2 } }), "there is no option \"retry.times\""],
     ["of a server", () => server({ heartBeat: "1 second" }), "Did you mean \"heartbeat\"?"],
+    ["of a fixer", () => JsonRepair.fixer({ maxlength: 1 } as never), "Did you mean \"maxLength\"?"],
+    ["of a coercer", () => JsonRepair.coercer({ tool: ["a"] } as never), "Did you mean \"tools\"?"],
+    ["of MySQL", () => mysql({ user: "ada" }), "there is no option \"user\". Use username"],
+    ["of SQLite", () => sqlite({ readonly: true }), "Did you mean \"readOnly\"?"],
+    ["of a fault", () => onModel({ probabilty: 0.5 }), "Did you mean \"probability\"?"],
+    ["of a plan", () => FaultPlan.make([], { sed: 2 } as never), "Did you mean \"seed\"?"],
+    ["of laws", () => laws({ law: [] }), "Did you mean \"laws\"?"],
+    ["of a certificate", () => certify({ run: 3 }), "Did you mean \"runs\"?"],
     ["of an MCP server", () => mcp({ timeuot: "1 second" }), "Did you mean \"timeout\"?"]
   ])("%s is refused with the right name", (_, call, sentence) => {
     assert.include(refusal(call), sentence)

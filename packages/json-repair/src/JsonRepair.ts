@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import { jsonrepair } from "jsonrepair"
 import * as Agent from "@recourse/core/Agent"
+import * as OptionCheck from "@recourse/core/OptionCheck"
 import * as Recovery from "@recourse/core/Recovery"
 import { withLiteralBackslashes } from "./internal/backslashes.ts"
 import { coerced, typesAt, withAt } from "./internal/coerce.ts"
@@ -24,6 +25,11 @@ export interface Options {
   readonly tools?: ReadonlyArray<string> | undefined
   /** The longest text that is repaired, in characters: the time that a repair takes grows with its square. Default: 32,768. */
   readonly maxLength?: number | undefined
+}
+
+const kinds: Readonly<Record<keyof Options, OptionCheck.Kind>> = {
+  tools: OptionCheck.listOf(OptionCheck.aString),
+  maxLength: OptionCheck.aLimit
 }
 
 /**
@@ -59,6 +65,7 @@ export interface Options {
 export const fixer = (
   options: Options = {}
 ): Agent.Agent<Recovery.FixRequest, string | Recovery.FixDeclined> => {
+  OptionCheck.checkOptions("JsonRepair.fixer", options, { kinds, otherNames: {} })
   const named = new Set(options.tools)
   const maxLength = options.maxLength ?? 32_768
   return Agent.fromFunction("json-repair", (request: Recovery.FixRequest) =>
@@ -106,6 +113,7 @@ export const fixer = (
 export const coercer = (
   options: Pick<Options, "tools"> = {}
 ): Agent.Agent<Recovery.FixRequest, string | Recovery.FixDeclined> => {
+  OptionCheck.checkOptions("JsonRepair.coercer", options, { kinds: { tools: kinds.tools }, otherNames: {} })
   const named = new Set(options.tools)
   return Agent.fromFunction(
     "json-coercion",

@@ -2,7 +2,7 @@
  * Certificates for stores: of durable runs, and of the idempotency ledger. A store of your own, for another database or
  * service, is proved by the laws that those of Recourse keep.
  */
-import type { IdempotencyLedger } from "@recourse/core"
+import { type IdempotencyLedger, OptionCheck } from "@recourse/core"
 import * as RunStore from "@recourse/durable/RunStore"
 import { Effect, type Layer, Random } from "effect"
 import { type Differs, NotCertified } from "./internal/certify/broken.ts"
@@ -101,12 +101,20 @@ const atEach = (
     )
   })
 
+const kinds: Readonly<Record<keyof Options, OptionCheck.Kind>> = {
+  runs: OptionCheck.aPositiveCount,
+  operations: OptionCheck.aPositiveCount,
+  disturbances: OptionCheck.aLimit,
+  seed: OptionCheck.aNumber
+}
+
 const certify = <E, R>(
   layer: Layer.Layer<RunStore.RunStore, E, R>,
   options: Options | undefined,
   laws: (trying: Trying) => Effect.Effect<void, NotCertified>
 ): Effect.Effect<Certificate, NotCertified | E, R> =>
   Effect.gen(function*() {
+    OptionCheck.checkOptions("Certify", options ?? {}, { kinds, otherNames: {} })
     const store = yield* RunStore.RunStore
     const seed = options?.seed ?? 1
     // Not random by seed: a store may contain an earlier check's rows.
@@ -245,6 +253,10 @@ export const ledger = (
   options?: LedgerOptions
 ): Effect.Effect<Certificate, NotCertified> =>
   Effect.suspend(() => {
+    OptionCheck.checkOptions("Certify.ledger", options ?? {}, {
+      kinds: { isRemote: OptionCheck.aBoolean },
+      otherNames: {}
+    })
     const trying = { seed: 1, tried: {} as Record<string, number> }
     const laws = { ...ledgerLaws, ...optionalLaws, ...(options?.isRemote === false ? undefined : remoteLaws) }
     // Not random by seed: a store may contain an earlier check's entries. Ids are hexadecimal like those of the ledger.

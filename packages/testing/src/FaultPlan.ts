@@ -5,7 +5,9 @@
  * All durations are milliseconds. Executions of a tool are counted over the whole run, retries included; so are model
  * calls, operations of a store, and how often a person was asked about calls of a tool.
  */
+import { OptionCheck } from "@recourse/core"
 import { Effect, Schema } from "effect"
+import { at } from "./internal/faults/occurrences.ts"
 
 const millis = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 86_400_000 }))
 const counting = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 }))
@@ -389,12 +391,6 @@ export interface When {
   readonly probability?: number | undefined
 }
 
-const at = (options: When | undefined) => ({
-  from: options?.from ?? 1,
-  times: options?.times ?? 1,
-  ...(options?.probability === undefined ? undefined : { probability: options.probability })
-})
-
 /**
  * A fault of a tool: by default at its first execution.
  *
@@ -507,10 +503,13 @@ export const onModel = (fault: ModelFault, options?: When): Injection => ({ faul
  * @category constructors
  * @since 0.2.0
  */
-export const make = (injections: ReadonlyArray<Injection>, options?: { readonly seed?: number }): FaultPlan => ({
-  seed: options?.seed ?? 1,
-  injections
-})
+export const make = (
+  injections: ReadonlyArray<Injection>,
+  options: { readonly seed?: number } = {}
+): FaultPlan => {
+  OptionCheck.checkOptions("FaultPlan.make", options, { kinds: { seed: OptionCheck.aNumber }, otherNames: {} })
+  return { seed: options.seed ?? 1, injections }
+}
 
 /**
  * The plan without faults.

@@ -7,7 +7,7 @@
  * a law is shrunk to a small one and shown with its timeline.
  */
 import { Effect, Logger } from "effect"
-import type { AgentEvent } from "@recourse/core"
+import { type AgentEvent, OptionCheck } from "@recourse/core"
 import type { TestRunner } from "./FaultSuite.ts"
 import { callbackLaws } from "./internal/laws/callbackLaws.ts"
 import type { Counts, Missed } from "./internal/laws/coverage.ts"
@@ -118,6 +118,16 @@ export interface LawsReport {
   readonly interrupted: number
 }
 
+const kinds: Readonly<Record<keyof Options, OptionCheck.Kind>> = {
+  runs: OptionCheck.aPositiveCount,
+  seed: OptionCheck.aNumber,
+  laws: OptionCheck.listOf(OptionCheck.oneOf(...Object.keys(all))),
+  more: OptionCheck.anObject,
+  faults: OptionCheck.aPositiveCount,
+  interruptions: OptionCheck.aCap,
+  replay: OptionCheck.aString
+}
+
 /**
  * Checks the laws on a subject under plans of faults. The subject's `budget` is the checked limit. Unproven parts are
  * in the report: `missed` names the faults that no plan could inject.
@@ -148,24 +158,25 @@ export interface LawsReport {
  */
 export const check = <In, Out, E>(
   subject: Subject<In, Out, E>,
-  options?: Options
+  options: Options = {}
 ): Effect.Effect<LawsReport, LawBroken> => {
-  const names = options?.laws ?? Object.keys(all) as ReadonlyArray<LawName>
+  OptionCheck.checkOptions("Laws.check", options, { kinds, otherNames: { plans: "runs" } })
+  const names = options.laws ?? Object.keys(all) as ReadonlyArray<LawName>
   const laws: ReadonlyArray<readonly [string, Law]> = [
     ...names.map((name) => [name, all[name]] as const),
-    ...Object.entries(options?.more ?? {})
+    ...Object.entries(options.more ?? {})
   ]
   const checked = Effect.gen(function*() {
     const check = yield* startLawCheck(subject, { laws, last })
-    if (options?.replay !== undefined) {
+    if (options.replay !== undefined) {
       yield* check.replay(options.replay)
       return { plans: 1, ...check.counts() }
     }
-    yield* check.interruptFaultless(options?.interruptions ?? 100)
+    yield* check.interruptFaultless(options.interruptions ?? 100)
     const plans = yield* check.tryPlans({
-      runs: options?.runs,
-      seed: options?.seed ?? 1,
-      faults: options?.faults ?? 4
+      runs: options.runs,
+      seed: options.seed ?? 1,
+      faults: options.faults ?? 4
     })
     return { plans, ...check.counts() }
   })
@@ -182,12 +193,12 @@ export const check = <In, Out, E>(
 export const test = <In, Out, E>(
   runner: Pick<TestRunner, "it">,
   subject: Subject<In, Out, E>,
-  options?: Options & { readonly timeout?: number | undefined }
+  { timeout, ...options }: Options & { readonly timeout?: number | undefined } = {}
 ): void => {
-  const runs = options?.runs ?? 100
+  const runs = options.runs ?? 100
   runner.it(
     `${subject.name} keeps the laws under ${runs} plans of faults`,
     () => Effect.runPromise(Effect.asVoid(check(subject, options))),
-    options?.timeout ?? 120_000
+    timeout ?? 120_000
   )
 }
