@@ -147,7 +147,9 @@ const orBeyondJson = (encoded: unknown): Effect.Effect<Schema.Json, ReadonlyArra
 const contained = (encode: ResultEncoder): ResultEncoder => (value) => {
   try {
     const encoded = encode(value)
-    return valueOf(encoded) === undefined ? Effect.catchDefect(encoded, () => Effect.fail(beyondJson)) : encoded
+    return Exit.isExit(encoded) && Exit.isSuccess(encoded)
+      ? encoded
+      : Effect.catchDefect(encoded, () => Effect.fail(beyondJson))
   } catch {
     return Effect.fail(beyondJson)
   }
