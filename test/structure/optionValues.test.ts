@@ -6,7 +6,6 @@ import { Mcp } from "@recourse/mcp"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Authentication, MemoryRuns, Server } from "@recourse/server"
 import { JsonRepair } from "@recourse/json-repair"
-import { MysqlClient, NodeSqliteClient } from "@recourse/sql"
 import { Drive, Experiment, FaultPlan, Laws, type Subject } from "@recourse/testing"
 import * as Certify from "@recourse/testing/Certify"
 import { Effect, Layer, Redacted } from "effect"
@@ -34,8 +33,6 @@ const inMemory = <A, E>(layer: Layer.Layer<A, E, RunStore.RunStore>) => Layer.pr
 const experiment = (options: object) =>
   Experiment.run({ title: "x", cases: [], agents: { a: agent }, scorers: {}, ...options } as never)
 
-const mysql = (options: object) => MysqlClient.layer(options)
-const sqlite = (options: object) => NodeSqliteClient.layer({ filename: ":memory:", ...options })
 /** A check that would run the subject: only its options are of interest. */
 const laws = (options: object) =>
   Laws.check({ name: "s", agent, scenarios: {} } as unknown as Subject.Subject<string, string, never>, {
@@ -67,12 +64,6 @@ const rows: Readonly<Record<string, ReadonlyArray<Row>>> = {
   ],
   JsonRepair: [
     ["limit", "maxLength", 100, (maxLength) => JsonRepair.fixer({ maxLength })]
-  ],
-  Sql: [
-    ["positive", "port", 3307, (port) => mysql({ port })],
-    ["positive", "maxConnections", 3, (maxConnections) => mysql({ maxConnections })],
-    ["time", "connectTimeout", "1 second", (connectTimeout) => mysql({ connectTimeout })],
-    ["duration", "busyTimeout", "1 second", (busyTimeout) => sqlite({ busyTimeout })]
   ],
   FaultPlan: [
     ["positive", "from", 2, (from) => onModel({ from })],
@@ -120,8 +111,6 @@ describe("a misspelt option", () => {
     ["of a server", () => server({ heartBeat: "1 second" }), "Did you mean \"heartbeat\"?"],
     ["of a fixer", () => JsonRepair.fixer({ maxlength: 1 } as never), "Did you mean \"maxLength\"?"],
     ["of a coercer", () => JsonRepair.coercer({ tool: ["a"] } as never), "Did you mean \"tools\"?"],
-    ["of MySQL", () => mysql({ user: "ada" }), "there is no option \"user\". Use username"],
-    ["of SQLite", () => sqlite({ readonly: true }), "Did you mean \"readOnly\"?"],
     ["of a fault", () => onModel({ probabilty: 0.5 }), "Did you mean \"probability\"?"],
     ["of a plan", () => FaultPlan.make([], { sed: 2 } as never), "Did you mean \"seed\"?"],
     ["of laws", () => laws({ law: [] }), "Did you mean \"laws\"?"],

@@ -15,7 +15,6 @@ import * as SqlError from "effect/sql/SqlError"
 import * as Statement from "effect/sql/Statement"
 import * as Stream from "effect/Stream"
 import type * as Mysql from "mysql2/promise"
-import * as OptionCheck from "@recourse/core/OptionCheck"
 import { classify } from "./internal/mysqlErrors.ts"
 
 /**
@@ -40,20 +39,6 @@ export interface Options {
   /** Time limit to open a connection. Default: 5 seconds. */
   readonly connectTimeout?: Duration.Input | undefined
 }
-
-const aPassword: OptionCheck.Kind = { is: Redacted.isRedacted, called: "a Redacted text: Redacted.make(password)" }
-
-const kinds: Readonly<Record<keyof Options, OptionCheck.Kind>> = {
-  host: OptionCheck.aString,
-  port: OptionCheck.aPositiveCount,
-  database: OptionCheck.aString,
-  username: OptionCheck.aString,
-  password: aPassword,
-  maxConnections: OptionCheck.aPositiveCount,
-  connectTimeout: OptionCheck.aTimeLimit
-}
-
-const otherNames = { user: "username", connectionLimit: "maxConnections", url: "host, port, database and username" }
 
 const failed = (cause: unknown): SqlError.SqlError => new SqlError.SqlError({ reason: classify(cause) })
 
@@ -138,9 +123,8 @@ const driver = Effect.tryPromise({
  */
 export const make = (
   options: Options
-): Effect.Effect<SqlClient.SqlClient, SqlError.SqlError, Scope.Scope | Reactivity.Reactivity> => {
-  OptionCheck.checkOptions("MysqlClient", options, { kinds, otherNames })
-  return Effect.gen(function*() {
+): Effect.Effect<SqlClient.SqlClient, SqlError.SqlError, Scope.Scope | Reactivity.Reactivity> =>
+  Effect.gen(function*() {
     const mysql = yield* driver
     const pool = yield* Effect.acquireRelease(
       Effect.sync(() =>
@@ -166,7 +150,6 @@ export const make = (
       spanAttributes: [["db.system.name", "mysql"]]
     })
   })
-}
 
 /**
  * A layer with a client.

@@ -3,7 +3,6 @@
  *
  * A database in a file is opened in WAL mode with a busy timeout, so that several processes can write to it.
  */
-import * as OptionCheck from "@recourse/core/OptionCheck"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -33,17 +32,6 @@ export interface Options {
   readonly busyTimeout?: Duration.Input | undefined
   /** True if the file is read only. Default: false. */
   readonly readOnly?: boolean | undefined
-}
-
-const kinds: Readonly<Record<keyof Options, OptionCheck.Kind>> = {
-  filename: OptionCheck.aString,
-  busyTimeout: OptionCheck.aDuration,
-  readOnly: OptionCheck.aBoolean
-}
-
-const checkSqliteOptions = (options: Options): void => {
-  OptionCheck.checkOptions("NodeSqliteClient", options, { kinds, otherNames: { path: "filename", file: "filename" } })
-  OptionCheck.checkOptions("NodeSqliteClient", { filename: options.filename ?? null }, { kinds, otherNames: {} })
 }
 
 /** Number of prepared statements. */
@@ -80,9 +68,8 @@ const open = (options: Options): DatabaseSync => {
  */
 export const make = (
   options: Options
-): Effect.Effect<SqlClient.SqlClient, SqlError.SqlError, Scope.Scope | Reactivity.Reactivity> => {
-  checkSqliteOptions(options)
-  return Effect.gen(function*() {
+): Effect.Effect<SqlClient.SqlClient, SqlError.SqlError, Scope.Scope | Reactivity.Reactivity> =>
+  Effect.gen(function*() {
     const database = yield* Effect.acquireRelease(
       Effect.try({ try: () => open(options), catch: failed }),
       (database) => Effect.sync(() => database.close())
@@ -134,7 +121,6 @@ export const make = (
       spanAttributes: [["db.system.name", "sqlite"]]
     })
   })
-}
 
 /**
  * A layer with a client of one database.
