@@ -58,9 +58,9 @@ const rows: Readonly<Record<string, ReadonlyArray<Row>>> = {
     ["positive", "runs", 1, (runs) => laws({ runs })],
     ["positive", "faults", 1, (faults) => laws({ faults })],
     ["cap", "interruptions", 1, (interruptions) => laws({ interruptions })],
-    ["positive", "runs", 1, (runs) => certify({ runs })],
+    ["count", "runs", 1, (runs) => certify({ runs })],
     ["positive", "operations", 1, (operations) => certify({ operations })],
-    ["limit", "disturbances", 1, (disturbances) => certify({ disturbances })]
+    ["cap", "disturbances", 1, (disturbances) => certify({ disturbances })]
   ],
   JsonRepair: [
     ["limit", "maxLength", 100, (maxLength) => JsonRepair.fixer({ maxLength })]

@@ -5,6 +5,7 @@
 export {
   aBoolean,
   aCap,
+  aCount,
   aDuration,
   aFunction,
   aLimit,

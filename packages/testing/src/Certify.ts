@@ -102,9 +102,9 @@ const atEach = (
   })
 
 const kinds: Readonly<Record<keyof Options, OptionCheck.Kind>> = {
-  runs: OptionCheck.aPositiveCount,
+  runs: OptionCheck.aCount,
   operations: OptionCheck.aPositiveCount,
-  disturbances: OptionCheck.aLimit,
+  disturbances: OptionCheck.aCap,
   seed: OptionCheck.aNumber
 }
 

@@ -62,7 +62,7 @@ describe("an error of the server", () => {
         Effect.provide(ledgerOn({ answer: () => Effect.fail(failure) }))
       )
       const error = yield* Effect.flip(forget(intent))
-      assert.deepStrictEqual([error.operation, error.reason, error.isTransient], ["complete", failure, undefined])
+      assert.deepStrictEqual([error.operation, error.reason, error.isTransient], ["renew", failure, undefined])
     }))
 })
 

@@ -142,7 +142,12 @@ const wholeNumber = (least: number, isBounded: boolean): Kind => ({
   called: `an integer >= ${least}${isBounded ? "" : ", or Infinity"}`
 })
 
-/** A number of things, which may be none. */
+/**
+ * A number of things, which may be none.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const aCount: Kind = wholeNumber(0, true)
 /**
  * A number of things, one at least.
