@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 /** Tests that wait for processes, servers and pages, or that compute for a minute: what begins last with them keeps everybody waiting. */
 const long =
-  /\/test\/(?:stores|durable|types|guides|browser)\/|\/(?:laws|programs|brokenLaws|defaultPlans|callbackFaults|world|mcp|bugs|compositions|compensationA\w+|killedServers|command|killedCommand|replayCommand|chat|office)\.test\.ts$/
+  /\/test\/(?:stores|durable|types|guides|browser)\/|\/(?:laws|programs|brokenLaws|defaultPlans|callbackFaults|world|mcp|bugs|compositions|compare|compensationA\w+|conformance|desk|docs-faults|guarded|keyCounter|negotiation|packageFiles|redaction|refunds|src-Laws|structure|template|visits|waits|killedServers|command|killedCommand|replayCommand|chat|office)\.test\.ts$/
 
 class LongFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
@@ -32,8 +32,8 @@ export default defineConfig({
     ],
     globalSetup: ["packages/studio/test/support/pages.ts", "test/support/seed.ts"],
     isolate: false,
-    // Drawn programs make much that is soon garbage: a tenth less time.
-    execArgv: ["--max-semi-space-size=64"],
+    // Drawn programs make much that is soon garbage, and most code runs too seldom to be optimized: a tenth less time each.
+    execArgv: ["--max-semi-space-size=64", "--always-sparkplug"],
     env: {
       // Processes that tests start: they load in half the time.
       NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/node", import.meta.url)),
@@ -41,8 +41,8 @@ export default defineConfig({
       RECOURSE_SEED: process.env["RECOURSE_SEED"] ?? String(Math.floor(Math.random() * 1_000_000))
     },
     sequence: { sequencer: LongFirst },
-    // Tests of real servers and processes wait: one more than the two cores keeps these busy.
-    maxWorkers: 3,
+    // Tests of real servers and processes wait: two more than the two cores keep these busy.
+    maxWorkers: 4,
     // Servers, processes and pages share two cores with all other tests, and some are late: what fails is run once more before it
     // has failed. Virtual time and drawn programs are the same both times.
     retry: 1,
