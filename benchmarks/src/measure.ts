@@ -53,7 +53,7 @@ export const processorPerRun = async (
     return (processorTime() - before) / runs
   }
   let cost = Infinity
-  for (let lap = 0; lap < laps && warmUp > 0; lap++) {
+  for (let lap = 0; lap < (warmUp > 0 ? laps : 0); lap++) {
     const before = cost
     cost = await repeat(warmUp / 2, 1)
     if (lap > 0 && cost > before * 0.95) break

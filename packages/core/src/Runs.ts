@@ -4,11 +4,11 @@
  */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import type * as Prompt from "effect/ai/Prompt"
-import type { InvalidInput } from "./AgentError.ts"
+import { InvalidInput } from "./AgentError.ts"
 import { AgentEvent, Pending } from "./AgentEvent.ts"
 import type { Decision } from "./internal/approval/decision.ts"
 import type { DecisionRefused } from "./internal/approval/outcome.ts"
@@ -252,6 +252,72 @@ export interface Query {
   readonly behind?: Pick<RunInfo, "runId" | "startedAt"> | undefined
   /** Default: 100. */
   readonly limit?: number | undefined
+}
+
+const isWellFormed = (text: unknown): boolean => typeof text === "string" && !/\0|\p{Cs}/u.test(text)
+const isTime = (time: unknown): boolean => Number.isFinite(time) && Math.abs(time as number) <= Number.MAX_SAFE_INTEGER
+
+const text = "expected text without NUL and without half of a surrogate pair"
+const time = "expected a finite number of milliseconds since the epoch: leave it out for all times"
+const limit = "expected a whole number from 1: leave it out for 100, and ask for the next page with `behind`"
+const status = `expected one of ${Status.literals.join(", ")}`
+
+/** A check of a value: its path within its field, its result, and the expectation. */
+type Check = readonly [path: ReadonlyArray<string>, isRight: boolean, expected: string]
+
+const isText = (value: unknown): ReadonlyArray<Check> => [[[], isWellFormed(value), text]]
+const isMoment = (value: unknown): ReadonlyArray<Check> => [[[], isTime(value), time]]
+
+/** The checks of each field of a query. */
+const queryFields: Readonly<Record<keyof Query, (value: unknown) => ReadonlyArray<Check>>> = {
+  status: (value) => [[[], Schema.is(Status)(value), status]],
+  agent: isText,
+  owner: isText,
+  askedOf: isText,
+  idPrefix: isText,
+  startedBefore: isMoment,
+  startedAfter: isMoment,
+  behind: (value) => {
+    const { runId, startedAt } = Object(value) as { readonly runId: unknown; readonly startedAt: unknown }
+    return [[["startedAt"], isTime(startedAt), time], [["runId"], isWellFormed(runId), text]]
+  },
+  limit: (value) => [[[], Number.isSafeInteger(value) && (value as number) >= 1, limit]]
+}
+
+/**
+ * Checks a query, for engines of runs. Fails with `InvalidInput` for a value that no run has, and for a field that there is
+ * not: a misspelt `owner` would list the runs of all owners.
+ *
+ * **Example** (A misspelt field)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Runs } from "@recourse/core"
+ *
+ * const query = { onwer: "ada" } as Runs.Query
+ * const refused = await Effect.runPromise(Effect.flip(Runs.checkQuery(query)))
+ * refused.issues.map(({ path }) => path) // => [["onwer"]]
+ * ```
+ *
+ * @category decoding
+ * @since 0.2.0
+ */
+export const checkQuery = (query: Query): Effect.Effect<void, InvalidInput> => {
+  const issues = Object.entries(query).flatMap(([name, value]: [string, unknown]): InvalidInput["issues"] => {
+    if (!Object.hasOwn(queryFields, name)) {
+      return [{
+        path: [name],
+        expected: `expected one of ${Object.keys(queryFields).join(", ")}`,
+        problem: "unexpected"
+      }]
+    }
+    const checks = value === undefined ? [] : queryFields[name as keyof Query](value)
+    return checks.flatMap(([path, isRight, expected]) =>
+      isRight ? [] : [{ path: [name, ...path], expected, problem: "invalid" }]
+    )
+  })
+  const agent = isWellFormed(query.agent) ? query.agent! : ""
+  return issues.length === 0 ? Effect.void : Effect.fail(new InvalidInput({ agent, operation: "list", issues }))
 }
 
 /**

@@ -83,6 +83,8 @@ const invalid: ReadonlyArray<readonly [what: string, asked: Asked, named: string
   ...Object.entries({ ...wholes, none: 0 }).map(([what, limit]) =>
     [`list: a limit, ${what}`, runs((runs) => runs.list({ limit })), "limit"] as const
   ),
+  ["list: a misspelt field", runs((runs) => runs.list({ onwer: "ada" } as Runs.Query)), "onwer"],
+  ["list: a status that no run has", runs((runs) => runs.list({ status: "sleeping" as never })), "status"],
   ...Object.entries(wholes).map(([what, from]) => [`events: from, ${what}`, eventsOf("there", from), "from"] as const),
   ...Object.entries(times).flatMap(([what, time]): ReadonlyArray<readonly [string, Asked, string]> => [
     [`list: a time, ${what}`, runs((runs) => runs.list({ startedAfter: time })), "startedAfter"],

@@ -44,3 +44,23 @@ describe("a message for a run in memory", () => {
       assert.strictEqual(yield* exit, "completed")
     }))
 })
+
+describe("a list of runs in memory", () => {
+  const queries: Readonly<Record<string, object>> = {
+    "a misspelt owner": { onwer: "ada" },
+    "a status that no run has": { status: "sleeping" },
+    "a limit of none": { limit: 0 },
+    "a time that is none": { startedAfter: NaN },
+    "a run without a start": { behind: { runId: "r1" } },
+    "an owner that is no text": { owner: 7 }
+  }
+  for (const [what, query] of Object.entries(queries)) {
+    it.effect(`is refused for ${what}`, () =>
+      Effect.gen(function*() {
+        const runs = yield* Runs.Runs
+        const refused = yield* Effect.flip(runs.list(query as Runs.Query))
+        assert.strictEqual(refused._tag, "InvalidInput")
+        assert.deepStrictEqual(yield* runs.list({ owner: "ada", limit: 1, status: undefined }), [])
+      }).pipe(Effect.provide(MemoryRuns.layer({ agents: [clerk] }).pipe(Layer.provide(ScriptedModel.layer([]))))))
+  }
+})

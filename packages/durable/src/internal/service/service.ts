@@ -1,10 +1,9 @@
 /** `Runs` over a store: from any process that has the store, whether it runs agents or not. */
 import * as Effect from "effect/Effect"
 import { check } from "@recourse/core/RunInbox"
-import type { RunsService, RunsUnavailable } from "@recourse/core/Runs"
+import { checkQuery, type RunsService, type RunsUnavailable } from "@recourse/core/Runs"
 import { countEnded } from "../run/counting.ts"
 import * as Inbox from "../run/inbox.ts"
-import * as Requests from "../store/requests.ts"
 import { decideRun } from "./decideRun.ts"
 import type { Here } from "./here.ts"
 import { readEvents } from "./readEvents.ts"
@@ -51,7 +50,7 @@ export const make = (store: Store, here: Here): RunsService => {
     cancel: (runId) => Effect.andThen(get(runId), cancelled(runId)),
     list: (query = {}) =>
       Effect.andThen(
-        Requests.listed(query),
+        checkQuery(query),
         Effect.suspend(() => Effect.flatMap(available(store.list(query)), described))
       )
   }

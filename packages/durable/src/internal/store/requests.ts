@@ -7,7 +7,6 @@ import * as WebCrypto from "effect/crypto/WebCrypto"
 import * as Hex from "effect/encoding/Hex"
 import { InvalidInput } from "@recourse/core/AgentError"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
-import type { Query } from "@recourse/core/Runs"
 
 /** Prefix of the names of signals that are messages to a run. */
 export const inboxPrefix = "recourse/message/"
@@ -33,14 +32,11 @@ export const fitted = (id: string): Effect.Effect<string> =>
     ))
 
 const asItIs = "without NUL and without half of a surrogate pair"
-const storable = `expected text ${asItIs}`
 const atMost = `text of at most ${most} characters, ${asItIs}`
 const anId = `expected text of 1 to ${most} characters, ${asItIs}: use the hash of a longer text`
 const anOwner = `expected ${atMost}`
 const aDelay = "expected a duration of 0 or more that ends, such as \"5 minutes\": leave it out to begin at once"
-const aLimit = "expected a whole number from 1: leave it out for 100, and ask for the next page with `behind`"
 const aFrom = "expected the number of an event, a whole number from 0: leave it out for all"
-const aTime = "expected a finite number of milliseconds since the epoch: leave it out for all times"
 
 /** A check: its path, its result, and the expectation. */
 type Looked = readonly [path: ReadonlyArray<string>, isRight: boolean, expected: string]
@@ -93,25 +89,6 @@ export const started = (
     [["delay"], !Number.isNaN(millis), aDelay]
   ])
   return Effect.as(looked, millis)
-}
-
-const isTime = (time: unknown): boolean => Number.isFinite(time) && Math.abs(time as number) <= Number.MAX_SAFE_INTEGER
-
-/** Looks at which runs are asked for. */
-export const listed = (query: Query): Effect.Effect<void, InvalidInput> => {
-  const { agent, behind, limit, startedAfter, startedBefore } = query
-  return refuse("list", isStorable(agent) ? agent : "", [
-    [["limit"], limit === undefined || (Number.isSafeInteger(limit) && limit >= 1), aLimit],
-    [["startedAfter"], startedAfter === undefined || isTime(startedAfter), aTime],
-    [["startedBefore"], startedBefore === undefined || isTime(startedBefore), aTime],
-    [["behind", "startedAt"], behind === undefined || isTime(behind.startedAt), aTime],
-    [["behind", "runId"], behind === undefined || isStorable(behind.runId), storable],
-    ...(["agent", "owner", "askedOf", "idPrefix", "status"] as const).map((name): Looked => [
-      [name],
-      query[name] === undefined || isStorable(query[name]),
-      storable
-    ])
-  ])
 }
 
 /** True for a possible number of an event. */

@@ -14,6 +14,7 @@ import type * as Approval from "@recourse/core/Approval"
 import { CurrentJournal } from "@recourse/core/Journal"
 import { check } from "@recourse/core/RunInbox"
 import {
+  checkQuery,
   isEnded,
   logFailure,
   type NumberedEvent,
@@ -147,7 +148,8 @@ export class MemoryRuns implements RunsService {
       })
     })
 
-  readonly list = (query: Query = {}): Effect.Effect<ReadonlyArray<RunInfo>> => Effect.sync(() => this.runs.list(query))
+  readonly list = (query: Query = {}): Effect.Effect<ReadonlyArray<RunInfo>, InvalidInput> =>
+    Effect.map(checkQuery(query), () => this.runs.list(query))
 
   readonly drain = (within: Duration.Duration): Effect.Effect<void> =>
     Effect.suspend(() => {
