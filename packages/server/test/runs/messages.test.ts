@@ -54,8 +54,8 @@ describe("a list of runs in memory", () => {
     "a run without a start": { behind: { runId: "r1" } },
     "an owner that is no text": { owner: 7 }
   }
-  for (const [what, query] of Object.entries(queries)) {
-    it.effect(`is refused for ${what}`, () =>
+  for (const [name, query] of Object.entries(queries)) {
+    it.effect(`is refused for ${name}`, () =>
       Effect.gen(function*() {
         const runs = yield* Runs.Runs
         const refused = yield* Effect.flip(runs.list(query as Runs.Query))
