@@ -15,6 +15,7 @@ export {
   aNumber,
   anything,
   aPositiveCount,
+  aShare,
   aString,
   aTimeLimit,
   type Checked,

@@ -1,11 +1,6 @@
 /** The occurrences of a fault, by the options of an injection. */
 import { OptionCheck } from "@recourse/core"
 
-const aProbability: OptionCheck.Kind = {
-  is: (value) => typeof value === "number" && value >= 0 && value <= 1,
-  called: "a number from 0 to 1"
-}
-
 interface Occurrences {
   readonly from?: number | undefined
   readonly times?: number | undefined
@@ -15,7 +10,7 @@ interface Occurrences {
 const kinds: Readonly<Record<keyof Occurrences, OptionCheck.Kind>> = {
   from: OptionCheck.aPositiveCount,
   times: OptionCheck.aPositiveCount,
-  probability: aProbability
+  probability: OptionCheck.aShare
 }
 
 /** Returns the fields of an injection. Throws `ConfigurationError` for an option that it does not have. */

@@ -180,7 +180,12 @@ export const anAmountCap: Kind = {
   is: (value) => value === Infinity || anAmount.is(value),
   called: "a number >= 0, or Infinity"
 }
-/** A share of something. */
+/**
+ * A share of something.
+ *
+ * @category constants
+ * @since 0.2.0
+ */
 export const aShare: Kind = {
   is: (value) => anAmount.is(value) && (value as number) <= 1,
   called: "a number from 0 to 1"
