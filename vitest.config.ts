@@ -32,7 +32,7 @@ export default defineConfig({
     ],
     globalSetup: ["packages/studio/test/support/pages.ts", "test/support/seed.ts"],
     isolate: false,
-    // Drawn programs make much that is soon garbage, and most code runs too seldom to be optimized: a tenth less time each.
+    // Drawn programs make much that is soon garbage: a tenth less time. Most code runs too seldom to be optimized.
     execArgv: ["--max-semi-space-size=64", "--always-sparkplug"],
     env: {
       // Processes that tests start: they load in half the time.

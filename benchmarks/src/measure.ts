@@ -35,7 +35,7 @@ const laps = 8
 /**
  * Runs again and again, then measures. The processor time of one run in microseconds.
  *
- * A warm-up has two laps of half its time, and goes on while a lap is a twentieth cheaper than the one before: what is
+ * A warm-up has two laps of half its time, and continues while a lap is a twentieth cheaper than the one before: what is
  * compared is code that is compiled, on slow machines too.
  */
 export const processorPerRun = async (
@@ -52,8 +52,9 @@ export const processorPerRun = async (
     }
     return (processorTime() - before) / runs
   }
+  const most = warmUp > 0 ? laps : 0
   let cost = Infinity
-  for (let lap = 0; lap < (warmUp > 0 ? laps : 0); lap++) {
+  for (let lap = 0; lap < most; lap++) {
     const before = cost
     cost = await repeat(warmUp / 2, 1)
     if (lap > 0 && cost > before * 0.95) break

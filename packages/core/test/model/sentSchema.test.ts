@@ -181,7 +181,7 @@ describe("a sent schema of parameters", () => {
     })
   }
 
-  it("is closed for a class, and without fields", () => {
+  it("takes no other fields for a class and for an empty struct", () => {
     for (const parameters of [Address, Schema.Struct({}), Schema.Struct({ a: Schema.String })]) {
       const sent = ToolSchema.parametersOf(AiTool.make("t", { parameters }))
       assert.strictEqual(sent["additionalProperties"], false)
