@@ -83,21 +83,16 @@ export interface Prepared {
 /** Reads a run, its log and its events. Data that cannot be read is named, and left out. */
 const readRun = Effect.fnUntraced(function*(around: Surroundings, stored: StoredRun) {
   const unreadable = [...stored.unreadable ?? []]
-  const { conversation, run } = yield* Effect.catchIf(wholeRun(around, stored), isUnreadable, ({ reason }) => {
-    unreadable.push(reason.data)
-    return Effect.succeed({ conversation: noConversation, run: stored })
-  })
+  const readOr = <A, E>(read: Effect.Effect<A, E | RunStoreError>, instead: A) =>
+    Effect.catchIf(read, isUnreadable, ({ reason }) => {
+      unreadable.push(reason.data)
+      return Effect.succeed(instead)
+    })
+  const { conversation, run } = yield* readOr(wholeRun(around, stored), { conversation: noConversation, run: stored })
   // The first owner of a run has no entries to load.
   const loaded = run.epoch === 1 ? nothing : yield* around.store.load(run)
   unreadable.push(...loaded.unreadable ?? [])
-  const earlier = yield* Effect.catchIf(
-    resolving(() => earlierEvents(run, loaded.steps)),
-    isUnreadable,
-    ({ reason }) => {
-      unreadable.push(reason.data)
-      return Effect.succeed([])
-    }
-  )
+  const earlier = yield* readOr(resolving(() => earlierEvents(run, loaded.steps)), [])
   if (unreadable.length === 0) return { conversation, run, loaded, earlier }
   const { runId } = run
   yield* Effect.annotateLogs(
