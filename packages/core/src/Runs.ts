@@ -13,6 +13,7 @@ import { AgentEvent, Pending } from "./AgentEvent.ts"
 import type { Decision } from "./internal/approval/decision.ts"
 import type { DecisionRefused } from "./internal/approval/outcome.ts"
 import { stackless } from "./internal/foundation/stacklessError.ts"
+export { monotonicMillis } from "./internal/foundation/monotonicTime.ts"
 export { logFailure } from "./internal/run/observe/logFailure.ts"
 
 /**
@@ -254,7 +255,8 @@ export interface Query {
   readonly limit?: number | undefined
 }
 
-const isWellFormed = (text: unknown): boolean => typeof text === "string" && !/\0|\p{Cs}/u.test(text)
+/** @internal True if databases store a text unchanged: PostgreSQL has no NUL, and UTF-8 no half of a surrogate pair. */
+export const isStorable = (text: unknown): text is string => typeof text === "string" && !/\0|\p{Cs}/u.test(text)
 const isTime = (time: unknown): boolean => Number.isFinite(time) && Math.abs(time as number) <= Number.MAX_SAFE_INTEGER
 
 const text = "expected text without NUL and without half of a surrogate pair"
@@ -265,7 +267,7 @@ const status = `expected one of ${Status.literals.join(", ")}`
 /** A check of a value: its path within its field, its result, and the expectation. */
 type Check = readonly [path: ReadonlyArray<string>, isRight: boolean, expected: string]
 
-const isText = (value: unknown): ReadonlyArray<Check> => [[[], isWellFormed(value), text]]
+const isText = (value: unknown): ReadonlyArray<Check> => [[[], isStorable(value), text]]
 const isMoment = (value: unknown): ReadonlyArray<Check> => [[[], isTime(value), time]]
 
 /** The checks of each field of a query. */
@@ -279,7 +281,7 @@ const queryFields: Readonly<Record<keyof Query, (value: unknown) => ReadonlyArra
   startedAfter: isMoment,
   behind: (value) => {
     const { runId, startedAt } = Object(value) as { readonly runId: unknown; readonly startedAt: unknown }
-    return [[["startedAt"], isTime(startedAt), time], [["runId"], isWellFormed(runId), text]]
+    return [[["startedAt"], isTime(startedAt), time], [["runId"], isStorable(runId), text]]
   },
   limit: (value) => [[[], Number.isSafeInteger(value) && (value as number) >= 1, limit]]
 }
@@ -316,7 +318,7 @@ export const checkQuery = (query: Query): Effect.Effect<void, InvalidInput> => {
       isRight ? [] : [{ path: [name, ...path], expected, problem: "invalid" }]
     )
   })
-  const agent = isWellFormed(query.agent) ? query.agent! : ""
+  const agent = isStorable(query.agent) ? query.agent : ""
   return issues.length === 0 ? Effect.void : Effect.fail(new InvalidInput({ agent, operation: "list", issues }))
 }
 

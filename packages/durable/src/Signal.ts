@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 import type { InvalidInput } from "@recourse/core/AgentError"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import { CurrentJournal } from "@recourse/core/Journal"
-import { RunsUnavailable, UnknownRun } from "@recourse/core/Runs"
+import { isStorable, RunsUnavailable, UnknownRun } from "@recourse/core/Runs"
 import * as Requests from "./internal/store/requests.ts"
 import { Slot } from "./internal/queue/slot.ts"
 import { RunStore, type RunStoreError } from "./RunStore.ts"
@@ -31,7 +31,7 @@ export const send = (
 ): Effect.Effect<boolean, UnknownRun | InvalidInput | RunsUnavailable, RunStore> =>
   Effect.flatMap(RunStore, (store) =>
     Effect.flatMap(
-      Requests.isStorable(runId) ? available(store.get(runId)) : Effect.undefined,
+      isStorable(runId) ? available(store.get(runId)) : Effect.undefined,
       (run): Effect.Effect<boolean, UnknownRun | InvalidInput | RunsUnavailable> =>
         run === undefined
           ? Effect.fail(new UnknownRun({ runId: String(runId) }))

@@ -2,7 +2,7 @@
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-/** Milliseconds since an arbitrary moment. */
+/** @internal Milliseconds since an arbitrary moment. */
 export const monotonicMillis = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe() / 1000n) / 1000
 
 /**

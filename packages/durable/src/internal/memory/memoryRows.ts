@@ -1,10 +1,10 @@
 /** Rows of durable runs in memory, shared by a host and a log. The clock is the monotonic one. */
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
+import { monotonicMillis } from "@recourse/core/Runs"
 import { cancelledStep, needsRunner } from "../store/unemittedEnds.ts"
 import { type TransitionName, transitions } from "../../HostStates.ts"
 import { columnsOf, isAllowed, type StateColumns, stateOf } from "../store/states.ts"
-import { monotonicMillis } from "../store/monotonicTime.ts"
 import { MemoryMessages } from "./memoryMessages.ts"
 import { type Appended, denied, type Lease, type Step, type StoredRun } from "../store/store.ts"
 

@@ -1,8 +1,8 @@
 /** Host over a cluster: messages place runs and wake their owners, over the rows and the fence of another host. */
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { monotonicMillis } from "@recourse/core/Runs"
 import type { Claimable, Host, Lease, Leaving, Store, StoredRun, Take } from "../store/store.ts"
-import { monotonicMillis } from "../store/monotonicTime.ts"
 import { WakeUps } from "../store/wakeUps.ts"
 
 /** A run, in messages. */

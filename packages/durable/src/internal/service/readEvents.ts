@@ -3,9 +3,14 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as EventJson from "@recourse/core/EventJson"
-import type { NumberedEvent, RunsService, RunsUnavailable, UnknownRun } from "@recourse/core/Runs"
+import {
+  monotonicMillis,
+  type NumberedEvent,
+  type RunsService,
+  type RunsUnavailable,
+  type UnknownRun
+} from "@recourse/core/Runs"
 import { eventsOf, type Subscription } from "../run/changes.ts"
-import { monotonicMillis } from "../store/monotonicTime.ts"
 import * as Requests from "../store/requests.ts"
 import type { Store, StoredRun } from "../store/store.ts"
 import { ended } from "../store/unemittedEnds.ts"

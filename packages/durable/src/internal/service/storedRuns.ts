@@ -1,7 +1,6 @@
 /** Stored runs of a service, in the form of `Runs`. */
 import * as Effect from "effect/Effect"
-import { type RunInfo, RunsUnavailable, type UnknownRun, unknownRun } from "@recourse/core/Runs"
-import * as Requests from "../store/requests.ts"
+import { isStorable, type RunInfo, RunsUnavailable, type UnknownRun, unknownRun } from "@recourse/core/Runs"
 import type { RunStoreError, Store, StoredRun } from "../store/store.ts"
 import { ended } from "../store/unemittedEnds.ts"
 import { withOutcomes } from "../store/wholeRuns.ts"
@@ -37,7 +36,7 @@ export interface StoredRuns {
 export const storedRuns = (store: Store): StoredRuns => {
   const get = (runId: string): Effect.Effect<StoredRun, UnknownRun | RunsUnavailable> =>
     Effect.flatMap(
-      Requests.isStorable(runId) ? available(store.get(runId)) : Effect.undefined,
+      isStorable(runId) ? available(store.get(runId)) : Effect.undefined,
       (run) => run === undefined ? Effect.fail(unknownRun(String(runId))) : Effect.succeed(run)
     )
   const described: StoredRuns["described"] = (runs) =>

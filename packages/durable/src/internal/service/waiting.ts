@@ -8,9 +8,8 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
-import { RunsUnavailable } from "@recourse/core/Runs"
+import { monotonicMillis, RunsUnavailable } from "@recourse/core/Runs"
 import type { Changes, Subscription } from "../run/changes.ts"
-import { monotonicMillis } from "../store/monotonicTime.ts"
 import type { Store } from "../store/store.ts"
 
 /** The name under which those hear that wait for ends. */

@@ -7,15 +7,13 @@ import * as WebCrypto from "effect/crypto/WebCrypto"
 import * as Hex from "effect/encoding/Hex"
 import { InvalidInput } from "@recourse/core/AgentError"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
+import { isStorable } from "@recourse/core/Runs"
 
 /** Prefix of the names of signals that are messages to a run. */
 export const inboxPrefix = "recourse/message/"
 
 /** Number of characters in a column of ids. */
 const most = 255
-
-/** True if databases store a text unchanged: PostgreSQL has no NUL, and UTF-8 no half of a surrogate pair. */
-export const isStorable = (text: unknown): text is string => typeof text === "string" && !/\0|\p{Cs}/u.test(text)
 
 const isLong = (text: string): boolean => text.length > most && [...text].length > most
 

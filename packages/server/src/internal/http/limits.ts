@@ -7,7 +7,7 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as RateLimiter from "effect/persistence/RateLimiter"
 import type { Principal, Unauthorized, WrongHost } from "../../Authentication.ts"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
-import { monotonicMillis } from "../monotonicTime.ts"
+import { monotonicMillis } from "@recourse/core/Runs"
 import { TooManyRequests } from "./errors.ts"
 
 /**

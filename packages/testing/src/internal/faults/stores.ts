@@ -1,6 +1,6 @@
 /** Faulty stores, which processes share and which outlive them. */
 import { Data, Duration, Effect, Layer } from "effect"
-import { Approval, IdempotencyLedger } from "@recourse/core"
+import { Approval, IdempotencyLedger, Runs } from "@recourse/core"
 import type { Store } from "../../FaultPlan.ts"
 import type { Operations } from "./storeFaults.ts"
 
@@ -15,9 +15,7 @@ interface Resumed {
 const lease = 60_000
 
 /** The store's own clock: processes' wall clocks do not change it. */
-const storeTime = Effect.clockWith((clock) =>
-  Effect.sync(() => Math.floor(Number(clock.monotonicTimeNanosUnsafe()) / 1e6))
-)
+const storeTime = Effect.clockWith((clock) => Effect.sync(() => Math.floor(Runs.monotonicMillis(clock))))
 
 const until = (now: number, duration: Duration.Duration): number => now + Duration.toMillis(duration)
 

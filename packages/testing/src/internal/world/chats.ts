@@ -1,14 +1,14 @@
 /** Chats of a world: threads that outlive runs and processes, and the models that speak in them. */
 import { Clock, Effect, type Exit, Layer } from "effect"
 import { Prompt } from "effect/ai"
-import { type Agent, type Approval, Conversation } from "@recourse/core"
+import { type Agent, type Approval, Conversation, Runs } from "@recourse/core"
 import type * as ScriptedModel from "../../ScriptedModel.ts"
 
 const owner = "user"
 
 /** The store's own clock: processes' wall clocks do not change it. */
 const storeClock = (clock: Clock.Clock): Clock.Clock => {
-  const millis = () => Math.floor(Number(clock.monotonicTimeNanosUnsafe()) / 1e6)
+  const millis = () => Math.floor(Runs.monotonicMillis(clock))
   return Object.assign(Object.create(clock) as Clock.Clock, {
     currentTimeMillisUnsafe: millis,
     currentTimeMillis: Effect.sync(millis)
