@@ -42,6 +42,3 @@ export const deepRuns: ByForm<Times> = {
 
 /** Number of processes that measure each contestant. */
 export const fewRounds: ByForm<number> = { full: 3, quick: 1, check: 1 }
-
-/** Fewer, because each has a long warm-up. */
-export const deepRounds: ByForm<number> = { full: 2, quick: 1, check: 1 }

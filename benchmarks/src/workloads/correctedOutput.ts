@@ -1,5 +1,5 @@
 import { strictEqual } from "node:assert/strict"
-import { deepRounds, deepRuns } from "../Form.ts"
+import { deepRuns, fewRounds } from "../Form.ts"
 import { processorPerRun } from "../measure.ts"
 import { scriptedFetch } from "../providers/http.ts"
 import { loadProvider, namesOf, shippedProviders } from "../providers/Provider.ts"
@@ -11,7 +11,7 @@ export const workload: Workload = {
   contestants: namesOf(shippedProviders),
   cases: always([1]),
   metrics: [{ name: "run", unit: "processor µs" }],
-  rounds: deepRounds,
+  rounds: fewRounds,
   measure: async ({ form, name }) => {
     const turns = [text("{\"total\":\"many\"}"), text("{\"total\":42}")]
     const provider = await loadProvider(shippedProviders, name)

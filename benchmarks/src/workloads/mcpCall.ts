@@ -7,7 +7,7 @@ import { FetchHttpClient } from "effect/http"
 import { strictEqual } from "node:assert/strict"
 import type { Run } from "../Contestant.ts"
 import { scriptedModel } from "../contestants/effectModel.ts"
-import { deepRounds, deepRuns } from "../Form.ts"
+import { deepRuns, fewRounds } from "../Form.ts"
 import { oneCall, processorPerRun } from "../measure.ts"
 import { serverOf, url } from "../mcp/server.ts"
 import { instructions, question, type Task } from "../Task.ts"
@@ -45,7 +45,7 @@ export const workload: Workload = {
   contestants: ["floor", "recourse"],
   cases: always([1]),
   metrics: [{ name: "run", unit: "processor µs" }],
-  rounds: deepRounds,
+  rounds: fewRounds,
   measure: async ({ form, name }) => {
     let executions = 0
     const fetch = serverOf((n) => {

@@ -1,6 +1,6 @@
 import { strictEqual } from "node:assert/strict"
 import type { ContestantName } from "../Contestant.ts"
-import { deepRounds, deepRuns } from "../Form.ts"
+import { deepRuns, fewRounds } from "../Form.ts"
 import { processorPerRun } from "../measure.ts"
 import type { Handler } from "../served/Handler.ts"
 import { always, type Workload } from "../Workload.ts"
@@ -17,7 +17,7 @@ export const workload: Workload = {
   contestants: Object.keys(handlers) as ReadonlyArray<ContestantName>,
   cases: always([3]),
   metrics: [{ name: "request", unit: "processor µs" }],
-  rounds: deepRounds,
+  rounds: fewRounds,
   measure: async ({ form, name, size }) => {
     const handle = await (await handlers[name]!()).handler()
     let messages = 0

@@ -1,6 +1,6 @@
 /** Runs through the shipped providers, over HTTP in memory: the work of a request. */
 import { strictEqual } from "node:assert/strict"
-import { type ByForm, deepRounds, deepRuns } from "../Form.ts"
+import { type ByForm, deepRuns, fewRounds } from "../Form.ts"
 import { processorPerRun } from "../measure.ts"
 import { scriptedFetch } from "../providers/http.ts"
 import { loadProvider, namesOf, type Providers, shippedProviders } from "../providers/Provider.ts"
@@ -33,7 +33,7 @@ export const shippedProvider = (options: {
   contestants: namesOf(options.contestants ?? shippedProviders),
   cases: options.cases,
   metrics: [{ name: options.metric, unit: "processor µs" }],
-  rounds: deepRounds,
+  rounds: fewRounds,
   measure: async ({ form, name, size }) => {
     const { streamed } = options
     const { per, tools, turns } = options.shape(size)
