@@ -158,7 +158,8 @@ export const hostSection = (results: HostResults): string => {
         labelOf(name),
         called.toFixed(1),
         all.toFixed(1),
-        whole(heap),
+        // Less than the code and caches that the collector drops meanwhile.
+        heap < 1 ? "< 1" : whole(heap),
         whole(woken)
       ])
     )
