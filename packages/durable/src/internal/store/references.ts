@@ -39,9 +39,12 @@ const isMessage = (json: unknown): boolean => isObject(json) && typeof json["rol
 
 const mapped = (object: JsonObject, change: (json: Schema.Json) => Schema.Json): JsonObject => {
   const out: Record<string, Schema.Json> = {}
-  for (const [key, value] of Object.entries(object)) {
-    // `__proto__` is a key as any other.
-    Object.defineProperty(out, key, { value: change(value), enumerable: true, configurable: true, writable: true })
+  for (const key of Object.keys(object)) {
+    const value = change(object[key]!)
+    // Assigned, it would become the prototype.
+    if (key === "__proto__") {
+      Object.defineProperty(out, key, { value, enumerable: true, configurable: true, writable: true })
+    } else out[key] = value
   }
   return out
 }
