@@ -60,7 +60,19 @@ const rolesOf = ({ round }: Pick<Checkpoint, "round">): ReadonlyMap<string, Role
   return roles
 }
 
-const define = Effect.fnUntraced(function*(tool: DescribedTool): Effect.fn.Return<Definition> {
+/** Computes a fact once for each tool: its schema is converted to JSON Schema, and hashed. */
+const oncePerTool = <A>(compute: (tool: DescribedTool) => Effect.Effect<A>) => {
+  const computed = new WeakMap<DescribedTool, A>()
+  return (tool: DescribedTool): Effect.Effect<A> =>
+    Effect.suspend(() => {
+      const known = computed.get(tool)
+      return known !== undefined
+        ? Effect.succeed(known)
+        : Effect.tap(compute(tool), (fact) => Effect.sync(() => computed.set(tool, fact)))
+    })
+}
+
+const define = oncePerTool(Effect.fnUntraced(function*(tool): Effect.fn.Return<Definition> {
   const { description, effects, name, parameters, trust } = describeTool(tool)
   return {
     name,
@@ -69,10 +81,9 @@ const define = Effect.fnUntraced(function*(tool: DescribedTool): Effect.fn.Retur
     description: yield* hashOf(description ?? null),
     parameters: yield* hashOf(parameters)
   }
-})
+}))
 
-const shortHash = (tool: DescribedTool): Effect.Effect<string> =>
-  Effect.map(hashOf(describeTool(tool)), (hash) => hash.slice(0, 16))
+const shortHash = oncePerTool((tool) => Effect.map(hashOf(describeTool(tool)), (hash) => hash.slice(0, 16)))
 
 /** The definitions that a snapshot of a run is bound to. */
 export const definitionsOf = Effect.fnUntraced(function*(

@@ -70,8 +70,8 @@ export const open = Effect.fnUntraced(function*(
 /** Earlier resumptions must be known before any call runs: a store that does not answer ends the run. */
 const inTime = <A>(context: Context.Context<never>, asked: Effect.Effect<A>): Effect.Effect<A> => {
   const limit = Context.get(context, CurrentStoreTimeout)
-  const late = new Error(`The store of resumptions did not answer within ${Duration.format(limit)}`)
-  return answerWithin(asked, limit, () => Effect.die(late))
+  const late = () => new Error(`The store of resumptions did not answer within ${Duration.format(limit)}`)
+  return answerWithin(asked, limit, () => Effect.die(late()))
 }
 
 /**

@@ -13,25 +13,32 @@ import { canonicalJson } from "./json/canonicalJson.ts"
 const bytes = (value: unknown): Uint8Array<ArrayBuffer> =>
   new Uint8Array(new TextEncoder().encode(canonicalJson(value)))
 
-const hmacKey = (secret: Redacted.Redacted<string>) =>
-  Effect.flatMap(WebCrypto.WebCrypto, (crypto) =>
-    Effect.promise(() =>
-      crypto.subtle.importKey(
-        "raw",
-        new TextEncoder().encode(Redacted.value(secret)),
-        { name: "HMAC", hash: "SHA-256" },
-        false,
-        ["sign", "verify"]
-      )
-    ))
+/** Imported keys by secret, of the last implementation of the cryptography: a process signs with few keys. */
+const imported = new WeakMap<object, { readonly crypto: Crypto; readonly key: Promise<CryptoKey> }>()
+
+const hmacKey = (crypto: Crypto, secret: Redacted.Redacted<string>): Promise<CryptoKey> => {
+  // Fails for a secret that was wiped, also after its first use.
+  const raw = new TextEncoder().encode(Redacted.value(secret))
+  const known = imported.get(secret)
+  if (known?.crypto === crypto) return known.key
+  const key = crypto.subtle.importKey(
+    "raw",
+    raw,
+    { name: "HMAC", hash: "SHA-256" },
+    false,
+    ["sign", "verify"]
+  )
+  imported.set(secret, { crypto, key })
+  return key
+}
 
 /** HMAC-SHA-256 of a JSON value. */
 export const sign = (secret: Redacted.Redacted<string>, value: unknown): Effect.Effect<string> =>
   Effect.flatMap(WebCrypto.WebCrypto, (crypto) =>
-    Effect.map(
-      Effect.flatMap(hmacKey(secret), (key) => Effect.promise(() => crypto.subtle.sign("HMAC", key, bytes(value)))),
-      (mac) => Hex.encode(new Uint8Array(mac))
-    ))
+    Effect.promise(async () => {
+      const mac = await crypto.subtle.sign("HMAC", await hmacKey(crypto, secret), bytes(value))
+      return Hex.encode(new Uint8Array(mac))
+    }))
 
 /** True if a MAC is the value's, compared in constant time. */
 export const verify = (secret: Redacted.Redacted<string>, mac: string, value: unknown): Effect.Effect<boolean> =>
@@ -39,6 +46,7 @@ export const verify = (secret: Redacted.Redacted<string>, mac: string, value: un
     Result.match(Hex.decode(mac), {
       onFailure: () => Effect.succeed(false),
       onSuccess: (given) =>
-        Effect.flatMap(hmacKey(secret), (key) =>
-          Effect.promise(() => crypto.subtle.verify("HMAC", key, new Uint8Array(given), bytes(value))))
+        Effect.promise(async () =>
+          crypto.subtle.verify("HMAC", await hmacKey(crypto, secret), new Uint8Array(given), bytes(value))
+        )
     }))
