@@ -84,8 +84,8 @@ export const recourse = (effects: "read" | "write", host: HostName = "sql"): Ope
         yield* Effect.forEach(ids, (id) =>
           Effect.flatMap(runs.get(id), ({ pending }) =>
             runs.decide(id, pending.map((call) => Approval.approve(call)))), { concurrency: 50, discard: true })
-        yield* until("waiting", 0)
-        yield* until("running", 0)
+        yield* Effect.forEach(ids, (id) =>
+          waiter.await(id), { concurrency: "unbounded", discard: true })
         if ((yield* waiters("completed")) !== ids.length) {
           yield* Effect.die("Not all runs have completed")
         }
