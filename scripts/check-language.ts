@@ -5,7 +5,7 @@
  * another code base, for comparison, and never fails. `--list WORD` prints the lines with a word.
  */
 import { execFileSync } from "node:child_process"
-import { globSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { codeIn, commentsIn } from "./sourceText.ts"
 
@@ -140,8 +140,11 @@ for (const kind of Object.keys(kinds) as ReadonlyArray<Kind>) {
   }
 }
 
-const subjects = execFileSync("git", ["log", "--format=%s", "-200"], { cwd: tree, encoding: "utf8" }).split("\n")
-counts["commits.letters90th"] = percentile(subjects.map(({ length }) => length), 0.9)
+// An unpacked archive has no commits.
+if (existsSync(join(tree, ".git"))) {
+  const subjects = execFileSync("git", ["log", "--format=%s", "-200"], { cwd: tree, encoding: "utf8" }).split("\n")
+  counts["commits.letters90th"] = percentile(subjects.map(({ length }) => length), 0.9)
+}
 
 const perThousand = (kind: string, count: number): string => (count / Math.max(1, sizes[kind] ?? 0) * 1000).toFixed(1)
 
@@ -160,7 +163,7 @@ if (listed === undefined) {
   for (const row of rows) print(row.map((text) => text.padEnd(16)).join(""))
   print(`names with a banned part: ${counts["names.banned"]} of ${sizes["names"]}`)
   print(`words of a test title, 90th percentile: ${counts["titles.words90th"]} (limit 12)`)
-  print(`letters of a commit subject, 90th percentile: ${counts["commits.letters90th"]} (limit 72)`)
+  print(`letters of a commit subject, 90th percentile: ${counts["commits.letters90th"] ?? "-"} (limit 72)`)
 }
 
 const record = join(root, "scripts/language.json")
