@@ -2,13 +2,12 @@
 
 import { assert } from "@effect/vitest"
 import * as Server from "./server.ts"
-import { always, answer, callsIn, type Fault, message, nowCall, surfaces, textIn } from "./wireFault.ts"
+import { always, answer, callsIn, type Fault, message, nowCall, textIn } from "./wireFault.ts"
 
 export const bodyFaults: ReadonlyArray<Fault> = [
   // Good statuses over bad bodies
   {
     fault: "200 with HTML",
-    does: surfaces,
     replies: always({ headers: { "content-type": "text/html" }, chunks: ["<h1>PROSE-OF-THE-SERVER"] }),
     requests: 1,
     reason: "InvalidResponseError",
@@ -16,7 +15,6 @@ export const bodyFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "200 with JSON of another protocol",
-    does: surfaces,
     replies: always(Server.json({ choices: [{ message: { content: 7 } }], note: "PROSE-OF-THE-SERVER" })),
     requests: 1,
     reason: "InvalidResponseError",
@@ -26,7 +24,6 @@ export const bodyFaults: ReadonlyArray<Fault> = [
   {
     fault: "200 with a body that ends cleanly before its end",
     in: "whole",
-    does: surfaces,
     replies: always({
       headers: { "content-type": "application/json" },
       chunks: ["{\"choices\":[{\"message\":{\"content\":\"ha"]
@@ -38,7 +35,6 @@ export const bodyFaults: ReadonlyArray<Fault> = [
   {
     fault: "200 with an empty body",
     in: "whole",
-    does: surfaces,
     replies: always({ headers: { "content-type": "application/json" } }),
     requests: 1,
     reason: "InvalidResponseError",
@@ -46,7 +42,6 @@ export const bodyFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "200 with an error of code 429 (OpenRouter)",
-    does: surfaces,
     replies: always(Server.json({ error: { code: 429, message: Server.prose } })),
     requests: 1,
     reason: "RateLimitError",
@@ -54,7 +49,6 @@ export const bodyFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "200 that ends with `finish_reason: \"error\"`",
-    does: surfaces,
     replies: (mode) => [
       mode === "whole"
         ? Server.completion({ content: "half" }, {}, "error")
@@ -78,7 +72,6 @@ export const bodyFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "answer larger than `maxBodySize`",
-    does: surfaces,
     replies: (mode) => [
       mode === "whole"
         ? Server.completion({ content: "x".repeat(2000) })
@@ -92,7 +85,6 @@ export const bodyFaults: ReadonlyArray<Fault> = [
   {
     fault: "error event in a stream, code `insufficient_quota`",
     in: "stream",
-    does: surfaces,
     replies: always({
       chunks: [
         Server.chunk({ content: "half" }),
@@ -107,7 +99,6 @@ export const bodyFaults: ReadonlyArray<Fault> = [
   {
     fault: "error event in a stream, status 502 and a choice (OpenRouter)",
     in: "stream",
-    does: surfaces,
     replies: always({
       chunks: [
         Server.chunk({ content: "half" }),
@@ -125,7 +116,6 @@ export const bodyFaults: ReadonlyArray<Fault> = [
   {
     fault: "`event: error` in a stream, overloaded",
     in: "stream",
-    does: surfaces,
     replies: always({
       chunks: [
         Server.chunk({ content: "half" }),
@@ -139,7 +129,6 @@ export const bodyFaults: ReadonlyArray<Fault> = [
   {
     fault: "`event: error` in a stream, in prose",
     in: "stream",
-    does: surfaces,
     replies: always({ chunks: [`event: error\ndata: ${Server.prose}\n\n`] }),
     requests: 1,
     reason: "InternalProviderError",
@@ -148,7 +137,6 @@ export const bodyFaults: ReadonlyArray<Fault> = [
   {
     fault: "event of a stream that is not JSON",
     in: "stream",
-    does: surfaces,
     replies: always({ chunks: [Server.event("PROSE-OF-THE-SERVER"), Server.done] }),
     requests: 1,
     reason: "InvalidResponseError",
@@ -157,7 +145,6 @@ export const bodyFaults: ReadonlyArray<Fault> = [
   {
     fault: "event stream of another protocol",
     in: "stream",
-    does: surfaces,
     replies: always({ chunks: [Server.event({ type: "message_start" }), Server.event({ type: "message_stop" })] }),
     requests: 1,
     reason: "InvalidResponseError",
@@ -186,7 +173,7 @@ export const bodyFaults: ReadonlyArray<Fault> = [
     check: ({ parts }) => assert.strictEqual(textIn(parts), "fine")
   },
   {
-    fault: "an event stream, though the answer was asked for whole",
+    fault: "an event stream in answer to a request without `stream`",
     in: "whole",
     does: "reads it",
     replies: always({ chunks: [Server.chunk({ content: "fine" }), Server.chunk({}, "stop"), Server.done] }),
@@ -209,7 +196,6 @@ export const bodyFaults: ReadonlyArray<Fault> = [
   {
     fault: "an error on a line of its own between events",
     in: "stream",
-    does: surfaces,
     replies: always({
       chunks: [Server.chunk({ content: "half" }), `{"error":{"code":"insufficient_quota"}}\n\n`]
     }),
@@ -252,7 +238,6 @@ export const bodyFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "a call that the server left in the text, with tools offered",
-    does: surfaces,
     replies: message({ content: "<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>" }),
     requests: 1,
     reason: "InvalidOutputError",
@@ -294,7 +279,7 @@ export const bodyFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "native tools refused by code",
-    does: "asks again with inline tools, and remembers it for the model",
+    does: "repeats the request with inline tools, and remembers it for the model",
     replies: (mode) => [Server.error(400, { code: "unsupported_parameter", param: "tools" }), answer(mode)],
     requests: 2,
     check: ({ bodies }) => {
@@ -318,7 +303,6 @@ export const bodyFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "a call without a name",
-    does: surfaces,
     replies: (mode) => {
       const tool_calls = [{ index: 0, id: "a", function: { arguments: "{}" } }]
       return [

@@ -3,19 +3,18 @@
 import { assert } from "@effect/vitest"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import * as Server from "./server.ts"
-import { always, answer, exhausted, type Fault, halfCall, retried, surfaces, thenAnswer } from "./wireFault.ts"
+import { always, answer, type Fault, halfCall, thenAnswer } from "./wireFault.ts"
 
 export const connectionFaults: ReadonlyArray<Fault> = [
   // Connections
   {
     fault: "connection reset before the answer, once",
-    does: retried,
+    does: "tries again",
     replies: (mode) => [{ close: "reset before the answer" }, answer(mode)],
     requests: 2
   },
   {
     fault: "connection reset before the answer, always",
-    does: exhausted,
     replies: () => [{ close: "reset before the answer" }],
     requests: 3,
     reason: "NetworkError",
@@ -24,7 +23,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   {
     fault: "body broken in the middle",
     in: "whole",
-    does: exhausted,
     replies: always({ headers: { "content-type": "application/json" }, chunks: ["{\"id\":"], close: "reset" }),
     requests: 3,
     reason: "NetworkError",
@@ -33,14 +31,13 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   {
     fault: "stream without a single byte, once",
     in: "stream",
-    does: retried,
+    does: "tries again",
     replies: thenAnswer({ chunks: [] }),
     requests: 2
   },
   {
     fault: "stream reset before its first byte, always",
     in: "stream",
-    does: exhausted,
     replies: always({ chunks: [], close: "reset" }),
     requests: 3,
     reason: "NetworkError",
@@ -49,7 +46,7 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   {
     fault: "stream reset in the middle",
     in: "stream",
-    does: `${surfaces}: what came out cannot be taken back`,
+    does: "a part that was emitted is not repeated",
     replies: thenAnswer({ chunks: [Server.chunk({ content: "half" })], close: "reset" }),
     requests: 1,
     reason: "NetworkError",
@@ -59,7 +56,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   {
     fault: "stream ended cleanly before its end",
     in: "stream",
-    does: surfaces,
     replies: thenAnswer({ chunks: [Server.chunk({ content: "half" })] }),
     requests: 1,
     reason: "NetworkError",
@@ -69,7 +65,7 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   {
     fault: "stream ended in the middle of an event of a tool call",
     in: "stream",
-    does: `${surfaces}; the call is never emitted`,
+    does: "the call is not emitted",
     replies: thenAnswer({ chunks: [halfCall, halfCall.slice(0, 40)] }),
     requests: 1,
     reason: "NetworkError",
@@ -78,7 +74,7 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "no answer within `timeout`",
-    does: `${surfaces}: the time is the caller's whole budget`,
+    does: "`timeout` limits all requests together",
     replies: always({ chunks: [], close: "hang" }),
     options: { timeout: "100 millis" },
     requests: 1,
@@ -88,7 +84,7 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   {
     fault: "stream that stops in the middle, for `idleTimeout`",
     in: "stream",
-    does: `${surfaces}: what came out cannot be taken back`,
+    does: "a part that was emitted is not repeated",
     replies: always({ chunks: [Server.chunk({ content: "half" })], close: "hang" }),
     options: { idleTimeout: "150 millis" },
     requests: 1,
@@ -99,7 +95,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   {
     fault: "body that stops in the middle, for `idleTimeout`",
     in: "whole",
-    does: exhausted,
     replies: always({
       headers: { "content-type": "application/json" },
       chunks: ["{\"id\":"],
@@ -112,7 +107,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "answer without content, pings or not, for `contentTimeout`",
-    does: surfaces,
     replies: always({ chunks: [": ping\n\n"], close: "hang" }),
     options: { contentTimeout: "150 millis" },
     requests: 1,
@@ -122,7 +116,7 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   // Statuses that pass
   {
     fault: "503, twice",
-    does: retried,
+    does: "tries again",
     replies: (mode) => [Server.error(503), Server.error(503), answer(mode)],
     requests: 3
   },
@@ -148,7 +142,7 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "429 with `Retry-After: 3600`",
-    does: `${surfaces} with its retryAfter, which is above the limit`,
+    does: "its `retryAfter` is above the limit",
     replies: always(Server.error(429, { code: "rate_limit_exceeded" }, { "retry-after": "3600" })),
     requests: 1,
     reason: "RateLimitError",
@@ -157,7 +151,7 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "503 with `retry-after-ms: 90000`",
-    does: `${surfaces} with its retryAfter, which is above the limit`,
+    does: "its `retryAfter` is above the limit",
     replies: always(Server.error(503, {}, { "retry-after-ms": "90000" })),
     requests: 1,
     reason: "InternalProviderError",
@@ -166,7 +160,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "503 with `x-should-retry: false`",
-    does: surfaces,
     replies: always(Server.error(503, {}, { "x-should-retry": "false" })),
     requests: 1,
     reason: "InternalProviderError",
@@ -174,7 +167,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   },
   ...[408, 409, 500, 501, 502, 504, 520, 524, 527, 529, 530].map((status): Fault => ({
     fault: `${status}, always`,
-    does: exhausted,
     replies: always(Server.error(status)),
     requests: 3,
     reason: "InternalProviderError",
@@ -182,7 +174,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   })),
   {
     fault: "429, always",
-    does: exhausted,
     replies: always(Server.error(429, { code: "rate_limit_exceeded", type: "requests" })),
     requests: 3,
     reason: "RateLimitError",
@@ -190,7 +181,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   },
   ...[301, 307].map((status): Fault => ({
     fault: `${status}, a redirect`,
-    does: `${surfaces}: redirects are not followed`,
     replies: thenAnswer(Server.error(status, {}, { location: "/elsewhere" })),
     requests: 1,
     reason: "InvalidRequestError",
@@ -198,7 +188,7 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   })),
   ...[424, 425, 498, 499].map((status): Fault => ({
     fault: `${status}`,
-    does: `${surfaces}, for the model's own retry`,
+    does: "left to `ModelError.retry`",
     replies: always(Server.error(status)),
     requests: 1,
     reason: "InternalProviderError",
@@ -207,7 +197,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   // Statuses that do not pass
   {
     fault: "401",
-    does: surfaces,
     replies: always(Server.error(401, { code: "invalid_api_key" })),
     requests: 1,
     reason: "AuthenticationError",
@@ -215,7 +204,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "400 with `API_KEY_INVALID` in its details (Gemini)",
-    does: surfaces,
     replies: always(
       Server.json(
         [{
@@ -235,7 +223,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "403",
-    does: surfaces,
     replies: always(Server.error(403)),
     requests: 1,
     reason: "AuthenticationError",
@@ -243,7 +230,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "402",
-    does: surfaces,
     replies: always(Server.error(402)),
     requests: 1,
     reason: "QuotaExhaustedError",
@@ -251,7 +237,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "429 with code `insufficient_quota`",
-    does: surfaces,
     replies: always(Server.error(429, { code: "insufficient_quota", type: "insufficient_quota" })),
     requests: 1,
     reason: "QuotaExhaustedError",
@@ -259,7 +244,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "400 with code `context_length_exceeded`",
-    does: surfaces,
     replies: always(Server.error(400, { code: "context_length_exceeded", param: "messages" })),
     requests: 1,
     reason: "InvalidRequestError",
@@ -268,7 +252,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "413",
-    does: surfaces,
     replies: always({ status: 413, headers: { "content-type": "text/html" }, chunks: ["<h1>PROSE-OF-THE-SERVER"] }),
     requests: 1,
     reason: "InvalidRequestError",
@@ -277,7 +260,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "400 with code `content_policy_violation`",
-    does: surfaces,
     replies: always(Server.error(400, { code: "content_policy_violation" })),
     requests: 1,
     reason: "ContentPolicyError",
@@ -285,7 +267,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "403 with reasons of moderation (OpenRouter)",
-    does: surfaces,
     replies: always(Server.error(403, { code: 403, metadata: { reasons: ["violence"], flagged_input: "x" } })),
     requests: 1,
     reason: "ContentPolicyError",
@@ -293,7 +274,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "404, unknown model",
-    does: surfaces,
     replies: always(Server.error(404, { code: "model_not_found" })),
     requests: 1,
     reason: "InvalidRequestError",
@@ -302,7 +282,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "400, a wrong parameter",
-    does: surfaces,
     replies: always(Server.error(400, { type: "invalid_request_error", param: "temperature" })),
     requests: 1,
     reason: "InvalidRequestError",
@@ -311,7 +290,6 @@ export const connectionFaults: ReadonlyArray<Fault> = [
   },
   {
     fault: "400 with code `tool_use_failed` (Groq)",
-    does: surfaces,
     replies: always(Server.error(400, { code: "tool_use_failed" })),
     requests: 1,
     reason: "InvalidOutputError",

@@ -9,14 +9,14 @@ export type Mode = "whole" | "stream"
 
 export interface Fault {
   readonly fault: string
-  /** Recourse's reaction, for the reader. */
-  readonly does: string
+  /** Recourse's reaction, for the reader; none if the error and the number of requests say all. */
+  readonly does?: string
   /** In which calls it can happen. Default: both. */
   readonly in?: Mode
   readonly replies: (mode: Mode) => ReadonlyArray<Server.Reply>
   readonly options?: Partial<OpenAiCompatible.Options>
   readonly requests: number
-  /** The reason that surfaces; none if the call succeeds. */
+  /** The reason of the error; none if the call succeeds. */
   readonly reason?: AiError.AiErrorReason["_tag"]
   readonly retryable?: boolean
   readonly retryAfter?: Duration.Input
@@ -38,12 +38,6 @@ export const answer = (mode: Mode): Server.Reply =>
 export const thenAnswer = (reply: Server.Reply) => (mode: Mode) => [reply, answer(mode)]
 
 export const always = (reply: Server.Reply) => () => [reply]
-
-export const surfaces = "surfaces at once"
-
-export const retried = "tries again"
-
-export const exhausted = "tries again, then the error surfaces"
 
 export const halfCall = Server.chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "now", arguments: "{" } }] })
 
