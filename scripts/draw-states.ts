@@ -5,7 +5,7 @@
  * `node scripts/draw-states.ts` fails if they are not those of now, or if a transition has no place in its picture. `--write` writes them.
  */
 import {
-  executionStates,
+  type executionStates,
   executionTransitions,
   states,
   type Transition,
@@ -233,12 +233,7 @@ const tableOf = (of: Readonly<Record<string, string>>): string =>
   cells([["state", "means"], ...Object.entries(of).map(([state, means]) => [`\`${state}\``, means])])
 const tables: Readonly<Record<string, string>> = {
   states: tableOf(states),
-  executions: tableOf(executionStates),
-  keys: tableOf(keyStates),
-  keyTransitions: cells([
-    ["transition", "to", "when"],
-    ...Object.entries(keyTransitions).map(([name, { to, when }]) => [`\`${name}\``, `\`${to}\``, when])
-  ])
+  keys: tableOf(keyStates)
 }
 
 const docs = join(dirname(fileURLToPath(import.meta.url)), "../docs")
