@@ -23,7 +23,7 @@ const examplesIn = (text: string, isMarkdown: boolean): ReadonlyArray<Example> =
   let open: Array<string> | undefined
   for (const line of lines) {
     const named = /^\*\*Example\*\* \((.*)\)$/.exec(line) ?? (isMarkdown ? /^#+ (.*)$/.exec(line) : null)
-    if (open === undefined && /^```(?:typescript|javascript|mts|[mc]?js|jsx)\b/.test(line)) {
+    if (open === undefined && /^(?:```(?:typescript|javascript|mts|[mc]?js|jsx)|`{4,}ts)\b/.test(line)) {
       throw new Error(`An example begins with \`\`\`ts, so that it is compiled: ${line} under "${title}"`)
     }
     if (open === undefined && named !== null) title = named[1]!
