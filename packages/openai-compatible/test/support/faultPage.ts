@@ -127,7 +127,7 @@ export const page = (rows: ReadonlyArray<Row>): string =>
     "",
     "A call with 3 requests was repeated by the transport.",
     "",
-    ...table([["Fault", "Requests", "Error", "Message, without secrets"], ...failureRows(rows)]),
+    ...table([["Fault", "Requests", "Error", "Message"], ...failureRows(rows)]),
     "",
     `Each \`…\` is \`${advice.trim()}\``,
     "",
