@@ -97,8 +97,8 @@ const documented = new Map(
 
 /** The row of the guide for each ending. */
 const rowOf: Record<Exclude<Ending, "promise">, string> = {
-  throw: "a throw in `execute`",
-  rejection: "a rejected promise in `execute`",
+  throw: "a throw or a rejected promise in `execute`",
+  rejection: "a throw or a rejected promise in `execute`",
   interruption: "an interruption within `execute`",
   misfit: "a result that does not fit"
 }
@@ -113,7 +113,7 @@ const cellOf = ([read, write]: readonly [string, string], isDefect: boolean): st
 
 describe("executor defects", () => {
   for (const [ending, row] of Object.entries(rowOf) as ReadonlyArray<[keyof typeof rowOf, string]>) {
-    it(`docs/presets.md has the row of ${row}`, () => {
+    it(`docs/presets.md has the row of ${ending}`, () => {
       const isDefect = ending === "throw" || ending === "rejection"
       const { chatSafe, keepGoing, standard } = rows[ending]
       assert.deepStrictEqual(
