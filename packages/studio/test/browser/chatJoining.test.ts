@@ -40,7 +40,7 @@ describeInBrowser("a message that joins the agent's work", ({ page: open, server
     await shows(page, "You said: in French")
     await eventually(async () => (await said()).length === 4)
     assert.deepStrictEqual(await said(), all)
-    assert.strictEqual(await page.getByRole("region", { name: "You, while the agent worked" }).count(), 1)
+    await page.getByRole("region", { name: "You, while the agent worked" }).waitFor()
   })
 
   it("is sent behind a question that waits", async () => {

@@ -62,7 +62,7 @@ describeInBrowser("questions of the chat", ({ context, page: open, ownServer, se
   it("sends questions of one answer together, each with its decision", async () => {
     const page = await chat()
     await ask(page, "pay twice")
-    assert.strictEqual(await question(page).count(), 2)
+    await eventually(async () => await question(page).count() === 2)
     const before = office().world.deeds.length
     await button(question(page).first(), "Allow").click()
     await eventually(async () => await question(page).count() === 1)

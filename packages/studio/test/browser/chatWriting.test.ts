@@ -16,7 +16,7 @@ describeInBrowser("writing in the chat", ({ page: open, server }) => {
     await say(page, "slowly")
     await page.getByText(/word1 /).waitFor()
     for (const text of ["number two", "not this", "number three"]) await say(page, text)
-    assert.strictEqual(await queued.count(), 3)
+    await eventually(async () => await queued.count() === 3)
     await input(page).fill("still writing")
     await button(page, "Send when the agent is done").waitFor()
     // Before axe, which takes longer than the answer on a loaded machine.
