@@ -33,7 +33,7 @@ const usesIn = ({ text }: Source): ReadonlyArray<string> => {
 
 interface OneRun {
   readonly files: number
-  readonly switches: number
+  readonly switches: ReadonlyArray<string>
   readonly executed: ReadonlyArray<string>
 }
 
@@ -72,7 +72,7 @@ export const measure = (root: string): Structure => {
   return {
     numbers: {
       files: run?.files,
-      switches: run?.switches,
+      switches: run?.switches.length,
       stateHolders: holders.length,
       sharedHolders: shared.length,
       assignments: new Set(assignments.map(({ declaredIn, field, owner }) => `${declaredIn} ${owner} ${field}`)).size,
@@ -86,6 +86,7 @@ export const measure = (root: string): Structure => {
     },
     details: {
       files: run?.executed ?? [],
+      switches: run?.switches ?? [],
       stateHolders: holders.map(shown),
       sharedHolders: largest.map(shown),
       assignments: assignments.map(({ assignedIn, declaredIn, field, owner }) =>

@@ -10,23 +10,25 @@ const core = pathToFileURL(join(root, "packages/core/src/")).href
 const files = []
 let last
 let executed = new Set()
-let switches = 0
+let switches = []
 
-globalThis.enteredFile = (file) => {
+globalThis.enteredFile = (file, line) => {
   executed.add(file)
-  if (last !== undefined && last !== file) switches++
+  if (last !== undefined && last !== file) switches.push(`${files[last]} to ${files[file]}:${line}`)
   last = file
 }
 
-const enters = (file) => t.callExpression(t.identifier("enteredFile"), [t.numericLiteral(file)])
+const enters = (file, line) =>
+  t.callExpression(t.identifier("enteredFile"), [t.numericLiteral(file), t.numericLiteral(line)])
 
 /** Adds a call to the beginning of each function. */
 const entering = (file) => ({
   visitor: {
     Function: (path) => {
-      const { body } = path.node
-      if (body.type === "BlockStatement") body.body.unshift(t.expressionStatement(enters(file)))
-      else path.node.body = t.sequenceExpression([enters(file), body])
+      const { body, loc } = path.node
+      const entered = enters(file, loc.start.line)
+      if (body.type === "BlockStatement") body.body.unshift(t.expressionStatement(entered))
+      else path.node.body = t.sequenceExpression([entered, body])
     }
   }
 })
@@ -64,7 +66,7 @@ const turns = [ScriptedModel.call("double", { n: 21 }), ScriptedModel.text("It i
 const counted = Effect.suspend(() => {
   last = undefined
   executed = new Set()
-  switches = 0
+  switches = []
   return Effect.map(
     agent.run("21"),
     () => ({ files: executed.size, switches, executed: [...executed].map((file) => files[file]) })
