@@ -16,15 +16,26 @@ type Services = Context.Context<never>
 type AnyLayer = Layer.Layer<never, unknown, unknown>
 type Build = (memoMap: Layer.MemoMap, scope: Scope.Scope) => Effect.Effect<Services, unknown, unknown>
 
+/** State of a layer. One that is kept is not released, so that its users are not counted. */
+type State =
+  | { readonly _tag: "Building"; readonly users: number }
+  | { readonly _tag: "Built"; readonly services: Services; readonly users: number }
+  | { readonly _tag: "Kept"; readonly services: Services }
+
 /** A layer that is being built, or has been, with some services. */
 interface Entry {
   readonly given: ReadonlyMap<string, unknown>
   readonly scope: Scope.Closeable
   /** Its services; `undefined` if the run that built it was interrupted. */
   readonly built: Deferred.Deferred<Services | undefined, unknown>
-  services: Services | undefined
-  users: number
-  isKept: boolean
+  state: State
+}
+
+/** Builds that use a layer, if it is to be released after them. */
+const usersOf = ({ state }: Entry): number => state._tag === "Kept" ? 0 : state.users
+
+const addUsers = (entry: Entry, more: number): void => {
+  if (entry.state._tag !== "Kept") entry.state = { ...entry.state, users: entry.state.users + more }
 }
 
 /** The layers that several builds share: of each the newest entries first. */
@@ -64,9 +75,9 @@ export class SharedLayers implements Layer.MemoMap {
 
   get<RIn, E, ROut>(layer: Layer.Layer<ROut, E, RIn>, scope: Scope.Scope) {
     const entry = this.own.get(layer as AnyLayer)
-    if (entry?.services === undefined) return this.parent?.get(layer, scope)
-    entry.users++
-    return Effect.as(this.observe(layer as AnyLayer, entry, scope), entry.services as Context.Context<ROut>)
+    if (entry === undefined || entry.state._tag === "Building") return this.parent?.get(layer, scope)
+    addUsers(entry, 1)
+    return Effect.as(this.observe(layer as AnyLayer, entry, scope), entry.state.services as Context.Context<ROut>)
   }
 
   getOrElseMemoize<RIn, E, ROut>(
@@ -102,9 +113,7 @@ export class SharedLayers implements Layer.MemoMap {
       given,
       scope: Scope.makeUnsafe(),
       built: Deferred.makeUnsafe(),
-      services: undefined,
-      users: 1,
-      isKept: false
+      state: { _tag: "Building", users: 1 }
     }
     const built = Effect.suspend(() => {
       this.own.set(layer, entry)
@@ -113,8 +122,10 @@ export class SharedLayers implements Layer.MemoMap {
     })
     return Effect.onExit(built, (exit) => {
       if (Exit.isSuccess(exit)) {
-        entry.services = exit.value
-        entry.isKept = !hasFinalizer(entry.scope)
+        const services = exit.value
+        entry.state = hasFinalizer(entry.scope)
+          ? { _tag: "Built", services, users: usersOf(entry) }
+          : { _tag: "Kept", services }
         Deferred.doneUnsafe(entry.built, exit)
         return this.observe(layer, entry, scope)
       }
@@ -128,7 +139,7 @@ export class SharedLayers implements Layer.MemoMap {
   /** Waits for the run that builds the layer. Returns `undefined` if that was interrupted. */
   private join(layer: AnyLayer, entry: Entry, scope: Scope.Scope): Effect.Effect<Services | undefined, unknown> {
     return Effect.uninterruptibleMask((restore) => {
-      entry.users++
+      addUsers(entry, 1)
       return Effect.onExit(restore(Deferred.await(entry.built)), (exit) => {
         if (Exit.isSuccess(exit) && exit.value !== undefined) return this.observe(layer, entry, scope)
         this.own.delete(layer)
@@ -139,12 +150,15 @@ export class SharedLayers implements Layer.MemoMap {
 
   /** Releases the layer with a scope, unless it is kept. */
   private observe(layer: AnyLayer, entry: Entry, scope: Scope.Scope): Effect.Effect<void> {
-    return entry.isKept ? Effect.void : Scope.addFinalizerExit(scope, (exit) => this.leave(layer, entry, exit))
+    return entry.state._tag === "Kept"
+      ? Effect.void
+      : Scope.addFinalizerExit(scope, (exit) => this.leave(layer, entry, exit))
   }
 
   private leave(layer: AnyLayer, entry: Entry, exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
     return Effect.suspend(() => {
-      if (--entry.users > 0 || entry.isKept) return Effect.void
+      addUsers(entry, -1)
+      if (entry.state._tag === "Kept" || usersOf(entry) > 0) return Effect.void
       this.forget(layer, entry)
       return Scope.close(entry.scope, exit)
     })
