@@ -93,6 +93,24 @@ const standingBefore = <Params, A, D, R>(
   return intercept(about, named) as Effect.Effect<A, D, R>
 }
 
+/** Progress of an execution whose executor is called. */
+interface Started<A> {
+  /** True if an attempt before has called it. */
+  readonly isRepeated: boolean
+  /** The entries of this execution. */
+  readonly entries: ReturnType<typeof entriesOf>
+  /** Its position among the compensable writes. */
+  readonly position: number | undefined
+  /** Outcome of its transaction, if it has one. */
+  readonly fate: Fate
+  /** The answer in the transaction. */
+  readonly committed?: { readonly value: A }
+  /** JSON of the answer, if the tool has compensable writes. */
+  readonly encoded?: Schema.Json | undefined
+  /** The declaration of the error that it failed with. */
+  readonly declared?: Declared | undefined
+}
+
 /** One execution. Until the executor is called it has no effect. */
 class Execution<Params, A, D, R> {
   private readonly executable: Executable<Params, A, D, R>
@@ -101,22 +119,8 @@ class Execution<Params, A, D, R> {
   private readonly isCharged: boolean
   /** The transaction of the tool; `undefined` if it has none, or if the journal is in no database. */
   private readonly transaction: Transaction | undefined
-  /**
-   * Set when the executor is called: whether an attempt before has called it, the entries of this one, and its position among the compensable
-   * writes.
-   */
-  private started:
-    | {
-      readonly isRepeated: boolean
-      readonly entries: ReturnType<typeof entriesOf>
-      readonly position: number | undefined
-    }
-    | undefined = undefined
-  /** The answer in the transaction. */
-  private answer: { readonly value: A } | undefined = undefined
-  private fate: Fate = "undone"
-  private declared: Declared | undefined = undefined
-  private encoded: Schema.Json | undefined = undefined
+  /** Its progress, once the executor is called. */
+  private started: Started<A> | undefined = undefined
 
   constructor(executable: Executable<Params, A, D, R>, attempt: Attempt, params: Params, isCharged: boolean) {
     this.executable = executable
@@ -146,7 +150,7 @@ class Execution<Params, A, D, R> {
       : entriesOf(this.attempt.run, this.attempt.call.id)
     const { info } = this.executable
     const position = info.compensation === undefined ? undefined : notePosition(record, this.startWrite())
-    this.started = { isRepeated, entries, position }
+    this.started = { isRepeated, entries, position, fate: "undone" }
     if (info.effects === "write" || info.passesKey) noteStartedWrite(run, record.outcome)
     if (info.effects !== "read" && isUnguarded(info, record)) noteWritten(run)
     const executed = intercepted(this.executable, this.attempt, this.params)
@@ -156,20 +160,21 @@ class Execution<Params, A, D, R> {
   private committed<E>(transaction: Transaction, executed: Effect.Effect<A, E, R>): Effect.Effect<A, unknown, R> {
     const { attempt, executable: { info, success } } = this
     return committed(transaction, attempt.run!, { attempt, info, success }, executed, {
-      answer: (value) => {
-        this.answer = { value }
-      },
-      fate: (fate) => {
-        this.fate = fate
-      }
+      answer: (value) => this.know({ committed: { value } }),
+      fate: (fate) => this.know({ fate })
     })
+  }
+
+  private know(more: Partial<Started<A>>): void {
+    if (this.started !== undefined) this.started = { ...this.started, ...more }
   }
 
   /** A committed result is the answer, even if the time ran out meanwhile. */
   late(after: Duration.Duration): Effect.Effect<A, NoAnswer> {
-    return this.fate !== "done" || this.answer === undefined
+    const { committed, fate } = this.started ?? {}
+    return fate !== "done" || committed === undefined
       ? Effect.fail(new NoAnswer(after))
-      : Effect.succeed(this.answer.value)
+      : Effect.succeed(committed.value)
   }
 
   end(exit: Exit.Exit<unknown, unknown>): void {
@@ -189,7 +194,7 @@ class Execution<Params, A, D, R> {
     const known = Exit.isSuccess(exit)
       ? "yes"
       : afterExecution(record, exit, this.isKeyed, (error) => this.saysNotDone(error))
-    endExecution(record, this.transaction === undefined ? known : fates[this.fate] ?? record.outcome.known)
+    endExecution(record, this.transaction === undefined ? known : fates[started.fate] ?? record.outcome.known)
     if (this.transaction !== undefined && this.isRolledBack && record.outcome.running === 0) {
       noteExecuted(record, started.isRepeated)
     }
@@ -207,13 +212,13 @@ class Execution<Params, A, D, R> {
 
   /** True if it ran in a transaction that is not committed: then it has not happened. */
   private get isRolledBack(): boolean {
-    return this.transaction !== undefined && this.fate === "undone"
+    return this.transaction !== undefined && (this.started === undefined || this.started.fate === "undone")
   }
 
   /** Answer of a tool with compensable writes, stored as JSON. */
   keep(answer: A): Effect.Effect<A> {
     return Effect.map(encodedResult(this.executable.success, answer), (encoded) => {
-      this.encoded = encoded
+      this.know({ encoded })
       return answer
     })
   }
@@ -226,16 +231,17 @@ class Execution<Params, A, D, R> {
   }
 
   private noteCompensable(exit: Exit.Exit<unknown, unknown>, position: number | undefined): void {
-    const { attempt: { call, context, run }, encoded, executable: { info }, isKeyed, params } = this
-    noteCompensable({ call, encoded, info, isKeyed, live: { params, context }, position, run }, exit)
+    const { attempt: { call, context, run }, executable: { info }, isKeyed, params, started } = this
+    noteCompensable({ call, encoded: started?.encoded, info, isKeyed, live: { params, context }, position, run }, exit)
   }
 
   private saysNotDone(error: unknown): boolean {
     if (error instanceof NoAnswer) return false
     const { attempt: { call, context }, executable: { idempotency, info } } = this
     const rejected = typeof idempotency === "object" ? idempotency.rejected : undefined
-    this.declared = declaredBy(info.failure, error, Context.get(context, Locale), mayBeRepeated(info))
-    return this.declared?.outcome === "not_done" || isTagged(error, rejected ?? []) ||
+    const declared = declaredBy(info.failure, error, Context.get(context, Locale), mayBeRepeated(info))
+    this.know({ declared })
+    return declared?.outcome === "not_done" || isTagged(error, rejected ?? []) ||
       (call.idempotency !== undefined && isTagged(error, call.idempotency.rejected))
   }
 
@@ -260,7 +266,7 @@ class Execution<Params, A, D, R> {
     const ofUnknown = ofUnknownOutcome(info, idempotencyOf(this.executable, attempt.call))
     return error instanceof NoAnswer
       ? timedOut(info, attempt, error.after, ofUnknown, this.isRolledBack)
-      : executionFailed(attempt, error, this.declared, error instanceof OutcomeUnknown ? {} : ofUnknown)
+      : executionFailed(attempt, error, this.started?.declared, error instanceof OutcomeUnknown ? {} : ofUnknown)
   }
 }
 
