@@ -104,7 +104,7 @@ const callOf = (more: object = {}, of: object = {}): Call & Fields => ({
 
 const attemptOf = (call: Call, run: Run | undefined) =>
   Effect.contextWith((context: Context.Context<never>) =>
-    Effect.succeed({ call, run, number: 1, context, announced: "nothing" as const })
+    Effect.succeed({ call, run, number: 1, context, emitted: { last: "nothing" as const } })
   )
 
 const verdicts = {

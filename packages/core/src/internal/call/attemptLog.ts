@@ -33,8 +33,8 @@ export interface Attempt {
   /** The same, since the resumption: its number in the journal. */
   readonly nth: number
   readonly context: Context.Context<never>
-  /** The last of its events that was emitted. */
-  announced: "nothing" | "start" | "end"
+  /** The last of its events that was emitted, for all steps of the attempt. */
+  readonly emitted: { last: "nothing" | "start" | "end" }
 }
 
 /** Emits the start of an attempt. */
@@ -43,7 +43,7 @@ export const announceAttempt = (attempt: Attempt): Effect.Effect<void> => {
   if (run?.audience === undefined && number === 1) return Effect.void
   if (call.record.admission.continuation !== undefined) {
     // It started before the pause, and was announced then.
-    attempt.announced = "start"
+    attempt.emitted.last = "start"
     return Effect.void
   }
   const { recovering: { lastFailureAt } } = call.record
@@ -51,7 +51,7 @@ export const announceAttempt = (attempt: Attempt): Effect.Effect<void> => {
   const delay = lastFailureAt === undefined ? 0 : now - lastFailureAt
   if (number > 1) Telemetry.addSpanEvent(context, "recourse.attempt", { attempt: number, "recourse.delay_ms": delay })
   return emit(run, () => {
-    attempt.announced = "start"
+    attempt.emitted.last = "start"
     return {
       _tag: "ToolAttempt",
       ...subjectOf(call.record),
@@ -66,8 +66,8 @@ export const announceAttempt = (attempt: Attempt): Effect.Effect<void> => {
 export const announceEnd = (attempt: Attempt, exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> => {
   const { call, context, number, run } = attempt
   // An attempt of a waiting agent resumes with the agent.
-  if (attempt.announced !== "start" || waitsInAgent(call.record, number)) return Effect.void
-  attempt.announced = "end"
+  if (attempt.emitted.last !== "start" || waitsInAgent(call.record, number)) return Effect.void
+  attempt.emitted.last = "end"
   const subject = { ...subjectOf(call.record), attempt: number }
   return emit(run, () =>
     Exit.isFailure(exit) && attemptOutcome(exit, call.record) !== "success"
@@ -199,7 +199,7 @@ export const failAttempt = (
     "error.type": reason ?? error._tag
   })
   const seen = emit(run, () => {
-    attempt.announced = "end"
+    attempt.emitted.last = "end"
     return {
       _tag: "ToolAttemptFailed",
       ...subjectOf(call.record),

@@ -25,7 +25,15 @@ import type { AttemptError } from "../attemptError.ts"
 import { noteMoment, setTool, startAttempt } from "../record/attempts.ts"
 import { answerFromLog, answerFromSnapshot, matchLog, replayFailure } from "./replaySteps.ts"
 import { appendStart, awaitReplay, claimKey, claimPlace } from "./writeSteps.ts"
-import { type AttemptedTool, type Attempting, AttemptState, type Next, type Step } from "./attemptState.ts"
+import {
+  type AttemptedTool,
+  type Attempting,
+  type AttemptState,
+  newAttempt,
+  type Next,
+  type Step,
+  todayOf
+} from "./attemptState.ts"
 import { argumentsDecoder, asJson } from "../arguments/toolArguments.ts"
 import { noteChange, use } from "../../run/state/runState.ts"
 import { forgetMadeCalls } from "../children/childCall.ts"
@@ -109,28 +117,25 @@ const chargeRetry: Step = (next) => (attempt) => {
 const numberAttempt: Step = (next) => (attempt) => {
   const { call, run } = attempt
   if (call.record.marks !== noMarks || call.record.parent !== undefined) noteArguments(call.record, call.arguments)
-  attempt.nth = startAttempt(call.record, call)
-  attempt.number = numberFor(run, call)
+  const nth = startAttempt(call.record, call)
+  const numbered = { ...attempt, nth, number: numberFor(run, call) }
   return run?.audience === undefined
-    ? next(attempt)
-    : Effect.onExitPrimitive(next(attempt), (exit) => announceEnd(attempt, exit))
+    ? next(numbered)
+    : Effect.onExitPrimitive(next(numbered), (exit) => announceEnd(numbered, exit))
 }
 
 /** Reads the arguments and decodes them by the schema of the tool. */
 const readArguments: Step = (next) => (attempt) => {
   const { call, tool } = attempt
   const read = Arguments.readSized(call.arguments)
-  if (Result.isFailure(read)) return refuseUnlessStarted(attempt.today, invalidArguments(attempt, read.failure))
-  attempt.raw = read.success.object
+  if (Result.isFailure(read)) return refuseUnlessStarted(todayOf(attempt), invalidArguments(attempt, read.failure))
+  const raw = read.success.object
   const decoded = tool.decode(read.success)
-  const continueWith = (params: unknown) => {
-    attempt.params = params
-    return next(attempt)
-  }
+  const continueWith = (params: unknown) => next({ ...attempt, raw, params })
   if (Exit.isExit(decoded) && Exit.isSuccess(decoded)) return continueWith(decoded.value)
   return Effect.matchEffect(decoded, {
     onFailure: ({ issue }) =>
-      refuseUnlessStarted(attempt.today, invalidArguments(attempt, fromIssue(issue, { messages: true }))),
+      refuseUnlessStarted(todayOf(attempt), invalidArguments(attempt, fromIssue(issue, { messages: true }))),
     onSuccess: continueWith
   })
 }
@@ -140,18 +145,16 @@ const admitCall: Step = (next) => (attempt) => {
   const { call, params, raw, tool: { info, parameters, success } } = attempt
   const isAdmitted = isOpen(info, call)
   if (isAdmitted && attempt.idempotency === undefined) return next(attempt)
-  const answered = (answer: Option.Option<unknown>): Attempting => {
-    if (Option.isNone(answer)) return next(attempt)
-    noteAnswer(call.record, answer)
-    return Effect.succeed(answer.value)
-  }
   return Effect.flatMapEager(
     Effect.catchEager(asJson(parameters, raw, params), (issues) => invalidArguments(attempt, issues)),
-    (json): Attempting => {
-      attempt.raw = json
-      return isAdmitted
-        ? next(attempt)
-        : stoppedUnlessStarted(attempt.today, admit(info, call, json, params, success), answered)
+    (raw): Attempting => {
+      const asked = { ...attempt, raw }
+      if (isAdmitted) return next(asked)
+      return stoppedUnlessStarted(todayOf(asked), admit(info, call, raw, params, success), (answer) => {
+        if (Option.isNone(answer)) return next(asked)
+        noteAnswer(call.record, answer)
+        return Effect.succeed(answer.value)
+      })
     }
   )
 }
@@ -252,6 +255,6 @@ export const make = <Params, A, D, R>(
     const context = ambient as Context.Context<never>
     const call = Context.get(ambient, ToolCall)
     if (call.record.attempts.tool !== info) setTool(call.record, info)
-    return attemptOnce(new AttemptState(tool, call, Context.get(context, CurrentRun), context))
+    return attemptOnce(newAttempt(tool, call, Context.get(context, CurrentRun), context))
   }) as Effect.Effect<A, AttemptError | PassThrough, ToolCall | R>
 }

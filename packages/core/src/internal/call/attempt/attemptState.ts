@@ -1,4 +1,4 @@
-/** State of one attempt while its steps run: each field is written by the step that its comment names. */
+/** One attempt as its steps know it. A step that learns more passes the next one another value. */
 import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -29,43 +29,47 @@ export type Next = (attempt: AttemptState) => Attempting
 /** Ends an attempt, or returns `next(attempt)`, which may be wrapped. */
 export type Step = (next: Next) => Next
 
-export class AttemptState implements Attempt {
+export interface AttemptState extends Attempt {
   readonly tool: AttemptedTool
-  readonly call: Call
-  readonly run: Run | undefined
-  readonly context: Context.Context<never>
   /** The idempotency of the call, if it has one. */
   readonly idempotency: Idempotency | undefined
-  /** Written by the functions of `attemptLog.ts`. */
-  announced: Attempt["announced"] = "nothing"
-  /** Written by `numberAttempt`, and by `replayFailure` for an attempt that is not made. */
-  number = 0
-  nth = 0
-  /** The arguments as an object, written by `readArguments`; as canonical JSON, written by `admitCall`. */
-  raw: Readonly<Record<string, unknown>> = {}
-  /** The decoded arguments. Written by `readArguments`. */
-  params: unknown = undefined
-  /** The idempotency key of the call. Written by `claimKey`. */
-  key: string | undefined = undefined
+  /** The arguments as an object, known since `readArguments`; as canonical JSON, known since `admitCall`. */
+  readonly raw: Readonly<Record<string, unknown>>
+  /** The decoded arguments. Known since `readArguments`. */
+  readonly params: unknown
+  /** The idempotency key of the call. Known since `claimKey`. */
+  readonly key: string | undefined
+}
 
-  constructor(tool: AttemptedTool, call: Call, run: Run | undefined, context: Context.Context<never>) {
-    this.tool = tool
-    this.call = call
-    this.run = run
-    this.context = context
-    this.idempotency = idempotencyOf(tool, call)
-  }
+/** Returns an attempt before its first step. `numberAttempt` numbers it. */
+export const newAttempt = (
+  tool: AttemptedTool,
+  call: Call,
+  run: Run | undefined,
+  context: Context.Context<never>
+): AttemptState => ({
+  tool,
+  call,
+  run,
+  context,
+  idempotency: idempotencyOf(tool, call),
+  emitted: { last: "nothing" },
+  number: 0,
+  nth: 0,
+  raw: {},
+  params: undefined,
+  key: undefined
+})
 
-  /** The attempt as its entries in a journal name it. */
-  get attempted(): AttemptedCall {
-    const { info, success } = this.tool
-    return { attempt: this, info, success }
-  }
+/** The attempt as its entries in a journal name it. */
+export const attemptedOf = (attempt: AttemptState): AttemptedCall => {
+  const { info, success } = attempt.tool
+  return { attempt, info, success }
+}
 
-  /** The attempt as the ledger is asked about the starts of earlier executions. */
-  get today(): Today {
-    const { attempted, call, params, tool } = this
-    const raw = params === undefined ? Result.getOrElse(Arguments.read(call.arguments), () => ({})) : this.raw
-    return { attempted, params, raw, tool, refusals: ledgerRefusals(this) }
-  }
+/** The attempt as the ledger is asked about the starts of earlier executions. */
+export const todayOf = (attempt: AttemptState): Today => {
+  const { call, params, tool } = attempt
+  const raw = params === undefined ? Result.getOrElse(Arguments.read(call.arguments), () => ({})) : attempt.raw
+  return { attempted: attemptedOf(attempt), params, raw, tool, refusals: ledgerRefusals(attempt) }
 }

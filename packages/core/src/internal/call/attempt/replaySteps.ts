@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { snapshotAnswer } from "../replay/snapshotWrites.ts"
-import type { Step } from "./attemptState.ts"
+import { attemptedOf, type Step, todayOf } from "./attemptState.ts"
 import { numberOf } from "../attemptLog.ts"
 import { replayedFailure } from "../replay/replayedFailures.ts"
 import { matchAttempt, startsOf } from "../replay/attemptedCall.ts"
@@ -19,12 +19,12 @@ export const answerFromSnapshot: Step = (next) => (attempt) =>
 export const replayFailure: Step = (next) => (attempt) => {
   const { call, run } = attempt
   if (run?.log === undefined) return next(attempt)
-  const replayed = replayedFailure(run, attempt.attempted)
+  const replayed = replayedFailure(run, attemptedOf(attempt))
   return replayed === undefined ? next(attempt) : Effect.matchEffect(replayed, {
     onFailure: (error) => {
       // The earlier execution may have started one more attempt, which the recovery of today may not make.
-      attempt.number = numberOf(call.record) + 1
-      if (startsOf(run, attempt.attempted).length === 0) matchAttempt(run, attempt.attempted)
+      const attempted = attemptedOf({ ...attempt, number: numberOf(call.record) + 1 })
+      if (startsOf(run, attempted).length === 0) matchAttempt(run, attempted)
       return Effect.fail(error)
     },
     // The tool of today cannot decode the error: the attempt is made again.
@@ -36,7 +36,7 @@ export const replayFailure: Step = (next) => (attempt) => {
 export const answerFromLog: Step = (next) => (attempt) => {
   const { run, tool } = attempt
   if (run?.log === undefined) return next(attempt)
-  const { attempted } = attempt
+  const attempted = attemptedOf(attempt)
   const answered = answerStarted(run, attempted)
   if (answered !== undefined) return answered
   // An agent that is a tool is executed, so that the calls of its own run are answered from the log.
@@ -46,7 +46,7 @@ export const answerFromLog: Step = (next) => (attempt) => {
     return cancellation
   }
   const keyed = attempt.idempotency === undefined ? keyedStarts(run, attempted) : []
-  return keyed.length === 0 ? next(attempt) : resolveKeys(attempt.today, keyed, () => next(attempt))
+  return keyed.length === 0 ? next(attempt) : resolveKeys(todayOf(attempt), keyed, () => next(attempt))
 }
 
 /**
@@ -59,6 +59,6 @@ export const matchLog: Step = (next) => (attempt) => {
   return Effect.onExit(next(attempt), (exit) =>
     Effect.sync(() => {
       const isKnown = Exit.isSuccess(exit) || (record.outcome.executed && !exit.cause.reasons.some(isInterruption))
-      if (isKnown) matchAttempt(run, attempt.attempted)
+      if (isKnown) matchAttempt(run, attemptedOf(attempt))
     }))
 }

@@ -4,7 +4,7 @@ import type { Run } from "../../run/run.ts"
 import { nextChange, placedWrite, placeWrite } from "../../run/state/runState.ts"
 import { isDivergent } from "../replay/divergence.ts"
 import { stopped } from "../record/record.ts"
-import type { Step } from "./attemptState.ts"
+import { attemptedOf, type Step, todayOf } from "./attemptState.ts"
 import { isWrite, recordStart } from "../execute/effects.ts"
 import { identify } from "../ledger/identifyCall.ts"
 import { oncePerKey } from "../ledger/oncePerKey.ts"
@@ -33,10 +33,10 @@ const matched = (attempted: AttemptedCall, run: Run): Effect.Effect<void> =>
  */
 export const awaitReplay: Step = (next) => (attempt) => {
   const { call, run, tool: { info } } = attempt
-  if (info.effects !== "write" || !isDivergent(attempt.attempted)) return next(attempt)
+  if (info.effects !== "write" || !isDivergent(attemptedOf(attempt))) return next(attempt)
   if (run === undefined) return stopped(call, divergent)
   return Effect.flatMap(
-    Effect.timeoutOption(matched(attempt.attempted, run), longestWait),
+    Effect.timeoutOption(matched(attemptedOf(attempt), run), longestWait),
     (inTime) => inTime._tag === "Some" ? next(attempt) : stopped(call, divergent)
   )
 }
@@ -47,7 +47,7 @@ export const claimKey: Step = (next) => (attempt) => {
   if (idempotency === undefined) return next(attempt)
   const refusals = ledgerRefusals(attempt)
   const withoutLedger = (reason: unknown) => {
-    if (!isWrite(info) || startsOf(run, attempt.attempted).length === 0) return refusals.unavailable(reason)
+    if (!isWrite(info) || startsOf(run, attemptedOf(attempt)).length === 0) return refusals.unavailable(reason)
     recordStart(run, call.record, "unknown", () => run!.clock.currentTimeMillisUnsafe())
     return refusals.unknown(0)
   }
@@ -57,16 +57,13 @@ export const claimKey: Step = (next) => (attempt) => {
       idempotency,
       asking,
       { ...refusals, unavailable: (reason) => Effect.suspend(() => withoutLedger(reason)) },
-      (key) => {
-        attempt.key = key
-        return next(attempt)
-      }
+      (key) => next({ ...attempt, key })
     )
-  const started = keyedStarts(run, attempt.attempted)
+  const started = keyedStarts(run, attemptedOf(attempt))
   if (started.length === 0) return claim()
   return Effect.flatMap(identify(idempotency, asking), ({ id }) => {
     const others = started.filter(({ key }) => key !== id && (key !== keyOfCall || idempotency.key !== undefined))
-    return others.length === 0 ? claim() : resolveKeys(attempt.today, others, claim)
+    return others.length === 0 ? claim() : resolveKeys(todayOf(attempt), others, claim)
   })
 }
 
@@ -77,7 +74,7 @@ export const claimKey: Step = (next) => (attempt) => {
 export const claimPlace: Step = (next) => (attempt) => {
   const { call: { record }, key, run, tool: { info } } = attempt
   if (run?.start.outerCall === undefined || key !== undefined || !isPlainWrite(info)) return next(attempt)
-  const place = pathOfCall(run, attempt.attempted)
+  const place = pathOfCall(run, attemptedOf(attempt))
   const other = placedWrite(run, place)
   if (
     other !== undefined && other.write !== record.outcome &&
@@ -95,6 +92,6 @@ export const appendStart: Step = (next) => (attempt) => {
   const { key, run } = attempt
   return run !== undefined && attempt.call.record.admission.continuation === undefined &&
       (run.log !== undefined || run.writes.log !== undefined)
-    ? recorded(run, attempt.attempted, key, () => next(attempt))
+    ? recorded(run, attemptedOf(attempt), key, () => next(attempt))
     : next(attempt)
 }
