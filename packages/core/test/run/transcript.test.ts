@@ -8,9 +8,8 @@ const run = new URL("../../src/internal/run/", import.meta.url)
 const load = async (name: string): Promise<never> => await import(new URL(name, run).href) as never
 
 interface Transcript {
-  taintedBy: ReadonlyArray<string>
   readonly length: number
-  readonly cutOff: (text: string) => void
+  readonly cutOff: (text: string, taintedBy: ReadonlyArray<string>) => void
   readonly forgetCutOff: () => void
   readonly resumable: () => Prompt.Prompt
   readonly snapshot: (length?: number) => Prompt.Prompt
@@ -39,10 +38,9 @@ describe("a transcript", () => {
     transcript.forgetCutOff()
     transcript.user("a")
     transcript.forgetCutOff()
-    transcript.cutOff("")
+    transcript.cutOff("", [])
     assert.deepStrictEqual(texts(transcript.resumable()), ["user a"])
-    transcript.taintedBy = ["page"]
-    transcript.cutOff("half")
+    transcript.cutOff("half", ["page"])
     assert.deepStrictEqual([texts(transcript.resumable()), texts(transcript.snapshot())], [["user a"], [
       "user a",
       "assistant half"
@@ -51,7 +49,7 @@ describe("a transcript", () => {
     transcript.user("b")
     transcript.forgetCutOff()
     assert.deepStrictEqual(texts(transcript.resumable()), ["user a", "assistant half", "user b"])
-    transcript.cutOff("more")
+    transcript.cutOff("more", [])
     transcript.forgetCutOff()
     assert.deepStrictEqual(texts(transcript.snapshot()), ["user a", "assistant half", "user b"])
     assert.deepStrictEqual([texts(transcript.snapshot(1)), transcript.length], [["user a"], 3])

@@ -112,7 +112,6 @@ export class CallServer {
   ): ServedCall {
     const { state } = this
     const session = new Session(state.session)
-    session.transcript.taintedBy = state.run.reading.taintedBy
     const calls = callsOf({ ...state, session, transcript: session.transcript }, state.program.tools)
     const messages = () => [...state.transcript.snapshot().content, ...session.transcript.snapshot().content]
     const resumed = decided && {
@@ -123,7 +122,7 @@ export class CallServer {
     const ran = runRound(
       { ...calls, gate: { ...calls.gate, messages, canKeep: false }, equalRunning: (raw) => this.equalRunning(raw) },
       [raw],
-      () => session.transcript.assistant(content),
+      () => session.transcript.assistant(content, state.run.reading.taintedBy),
       resumed,
       (round) => round
     )

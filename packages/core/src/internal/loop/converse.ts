@@ -134,7 +134,7 @@ const askNext = (
           () => transcript.snapshot().content
         )
         if (foreign.length > 0) taintRun(run, foreign)
-        const sent = transcript.hasRequestContext ? withRequestContexts(session.sent()) : session.sent()
+        const sent = withRequestContexts(session.sent())
         if (plan === undefined) return ask(events, { prompt: sent, toolkit, format })
         const prompt = promptOf(sent, plan)
         taintRun(run, taintedBy(prompt))
@@ -202,7 +202,7 @@ const turns = Effect.fnUntraced(function*(
     if (content.some(({ type }) => type === "tool-result")) taintRun(run, executedElsewhere(content, isTrusted(tools)))
     if (raws.length === 0 && answer.finishReason !== "pause") {
       const finished = () => {
-        transcript.assistant(content)
+        transcript.assistant(content, run.reading.taintedBy)
         return finish(state, answer, plan?.model)
       }
       const output = yield* (
@@ -211,10 +211,10 @@ const turns = Effect.fnUntraced(function*(
       if (output !== corrected) return output
       continue
     }
-    if (raws.length === 0) transcript.assistant(content)
+    if (raws.length === 0) transcript.assistant(content, run.reading.taintedBy)
     if (guardOutput !== undefined) yield* state.events?.release ?? Effect.void
     if (raws.length > 0) {
-      const ran = yield* runCalls(state, calls, raws, () => transcript.assistant(content))
+      const ran = yield* runCalls(state, calls, raws, () => transcript.assistant(content, run.reading.taintedBy))
       if (ran instanceof Pause) return ran
     }
   }

@@ -201,7 +201,6 @@ export const loop = (
     )
   }
   return Effect.contextWith((context: Context.Context<never>) => {
-    session.transcript.taintedBy = run.reading.taintedBy
     const canKeep = Context.getOrUndefined(context, SnapshotKey) !== undefined
     const state: Conversation = {
       canPause: run.start.mayPause && canKeep,

@@ -4,7 +4,7 @@
  */
 import * as Prompt from "effect/ai/Prompt"
 import { marked, notice } from "../../Quarantine.ts"
-import { requestContextKey as key } from "../run/transcript.ts"
+import { markIn } from "../run/transcript.ts"
 
 /**
  * An entry of a page's context.
@@ -17,6 +17,9 @@ export interface RequestContext {
   readonly value: string
 }
 
+/** The option of a user's message that holds the context. */
+const key = "requestContext"
+
 /** The source by which a run is tainted that reads it. */
 export const requestContextSource = "context of the page"
 
@@ -25,12 +28,6 @@ export const withMark = (options: Prompt.ProviderOptions, name: string, value: u
   ...options,
   recourse: { ...options["recourse"] as object | undefined, [name]: value } as never
 })
-
-/** The own field of the options of a message. */
-export const markIn = ({ options: { recourse } }: Prompt.Message, name: string): unknown =>
-  typeof recourse === "object" && recourse !== null && Object.hasOwn(recourse, name)
-    ? (recourse as Readonly<Record<string, unknown>>)[name]
-    : undefined
 
 /**
  * Returns a message of the user with the page's context. It is not a part of the text: people and titles do not see it.
@@ -68,4 +65,6 @@ const read = (message: Prompt.Message): Prompt.Message => {
 
 /** Returns the model's prompt of a conversation with pages' context: it is behind the messages of the user. */
 export const withRequestContexts = (prompt: Prompt.Prompt): Prompt.Prompt =>
-  Prompt.fromMessages(prompt.content.map(read))
+  prompt.content.some((message) => message.role === "user" && markIn(message, key) !== undefined)
+    ? Prompt.fromMessages(prompt.content.map(read))
+    : prompt

@@ -83,6 +83,6 @@ export const answerCall = (
     const part = Response.makePart("tool-call", { id, name, params, providerExecuted: false })
     const { calls: raws, content } = withUniqueIds([part], session.callIds)
     session.isResumable = true
-    const ran = runCalls(state, calls, raws, () => transcript.assistant(content))
+    const ran = runCalls(state, calls, raws, () => transcript.assistant(content, state.run.reading.taintedBy))
     return Effect.map(ran, (ran) => ran instanceof Pause ? ran : answerOf(ran))
   })

@@ -111,7 +111,7 @@ class Turn<A extends object> {
       return inChatSpan(run, this.context, this.call(events))
     })
     const withEvents = run.audience === undefined ? asked : Effect.onExitPrimitive(asked, (exit) => {
-      if (Exit.isFailure(exit)) state.transcript.cutOff(events.text)
+      if (Exit.isFailure(exit)) state.transcript.cutOff(events.text, run.reading.taintedBy)
       return events.ended(exit)
     })
     return Effect.catch(
@@ -175,9 +175,10 @@ class Turn<A extends object> {
   /** Listeners that received a part of the answer are informed that it is discarded. */
   private restarted(events: TurnEvents | undefined): Effect.Effect<void> {
     const { failures: { length: retry }, number, state: { run, transcript } } = this
-    transcript.forgetCutOff()
-    if (events?.hasContent !== true) return Effect.void
-    const { text } = events
+    const { hasContent = false, text = "" } = events ?? {}
+    // A conversation that the run was given may end with an interrupted answer of another run.
+    if (run.audience !== undefined && text !== "") transcript.forgetCutOff()
+    if (!hasContent) return Effect.void
     return emit(run, () => ({ _tag: "AnswerRestarted", turn: number, retry, text }))
   }
 }

@@ -163,18 +163,17 @@ export const withCompensatedMarks = (
     )
   )
 
-/** The option of a user's message that holds the context that its page has added. */
-export const requestContextKey = "requestContext"
+/** The own field of the options of a message, or of a part of one. */
+export const markIn = (
+  { options: { recourse } }: { readonly options: Prompt.ProviderOptions },
+  name: string
+): unknown =>
+  typeof recourse === "object" && recourse !== null && Object.hasOwn(recourse, name)
+    ? (recourse as Readonly<Record<string, unknown>>)[name]
+    : undefined
 
 export class Transcript {
   private readonly messages: Array<Prompt.Message> = []
-  /** The answer that was cut off last. */
-  private cut: Prompt.Message | undefined
-  private pending: Set<string> | undefined
-  /** True if a page has added context to a message of the user. */
-  hasRequestContext = false
-  /** Untrusted tools whose text the model has read so far: its later text has their mark. */
-  taintedBy: ReadonlyArray<string> = []
 
   /** Number of messages. */
   get length(): number {
@@ -182,19 +181,22 @@ export class Transcript {
   }
 
   /** Adds the text of an interrupted answer that people have been shown. */
-  cutOff(text: string): void {
+  cutOff(text: string, taintedBy: ReadonlyArray<string>): void {
     if (text === "") return
-    const message = Prompt.assistantMessage({
+    this.messages.push(Prompt.assistantMessage({
       content: [Prompt.textPart({ text })],
-      options: marked({ recourse: { cutOff: true } }, this.taintedBy)
-    })
-    this.messages.push(message)
-    this.cut = message
+      options: marked({ recourse: { cutOff: true } }, taintedBy)
+    }))
+  }
+
+  private get isCutOff(): boolean {
+    const last = this.messages.at(-1)
+    return last?.role === "assistant" && markIn(last, "cutOff") === true
   }
 
   /** The answer that was cut off begins again. */
   forgetCutOff(): void {
-    if (this.messages.at(-1) === this.cut) this.messages.pop()
+    if (this.isCutOff) this.messages.pop()
   }
 
   /**
@@ -202,7 +204,7 @@ export class Transcript {
    * writes again.
    */
   resumable(): Prompt.Prompt {
-    return this.snapshot(this.messages.at(-1) === this.cut ? this.length - 1 : this.length)
+    return this.snapshot(this.isCutOff ? this.length - 1 : this.length)
   }
 
   /** A prompt of everything so far, or of the first messages, which later messages do not change. */
@@ -220,43 +222,32 @@ export class Transcript {
   }
 
   prompt(prompt: Prompt.Prompt): void {
-    for (const message of prompt.content) {
-      this.add(message)
-      for (const part of message.role === "tool" ? message.content : []) {
-        const options = part.options.recourse as { readonly pendingOf?: string } | null | undefined
-        if (typeof options?.pendingOf === "string") this.addPending(options.pendingOf)
-      }
-    }
-  }
-
-  private addPending(tool: string): void {
-    ;(this.pending ??= new Set()).add(tool)
+    for (const message of prompt.content) this.add(message)
   }
 
   /** True if a tool has started a task that continues after its call. */
   hasPending(tool: string): boolean {
-    return this.pending?.has(tool) === true
+    return this.messages.some((message) =>
+      message.role === "tool" && message.content.some((part) => markIn(part, "pendingOf") === tool)
+    )
   }
 
   /** A message of any role, with its options. */
   add(message: Prompt.Message): void {
     this.messages.push(message)
-    if (message.role === "user" && Object.hasOwn(Object(message.options.recourse), requestContextKey)) {
-      this.hasRequestContext = true
-    }
   }
 
   user(text: string): void {
     this.messages.push(message<Prompt.UserMessage>("user", [textPart(text)]))
   }
 
-  /** A complete answer of the model. */
-  assistant(content: ReadonlyArray<Response.AnyPart>): void {
+  /** A complete answer of the model. `taintedBy`: untrusted tools whose text it has read. */
+  assistant(content: ReadonlyArray<Response.AnyPart>, taintedBy: ReadonlyArray<string>): void {
     for (const message of messagesOf(content)) {
       this.messages.push(
-        this.taintedBy.length === 0
+        taintedBy.length === 0
           ? message
-          : { ...message, options: marked(message.options, this.taintedBy) } as Prompt.Message
+          : { ...message, options: marked(message.options, taintedBy) } as Prompt.Message
       )
     }
   }
@@ -284,13 +275,10 @@ export class Transcript {
   /** Restarts. */
   clear(): void {
     this.messages.length = 0
-    this.pending?.clear()
-    this.hasRequestContext = false
   }
 
   /** The results of a round of calls, in the order of the calls. */
   results(results: ReadonlyArray<CallResult>): void {
-    for (const { pendingOf } of results) if (pendingOf !== undefined) this.addPending(pendingOf)
     this.messages.push(resultsMessage(results))
   }
 }

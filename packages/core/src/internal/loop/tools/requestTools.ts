@@ -10,7 +10,8 @@ import { ConfigurationError } from "../../../ConfigurationError.ts"
 import { agentTool } from "../../tool/agentTool.ts"
 import type { RequestTool } from "../../tool/clientTool.ts"
 import type { Any } from "../../tool/tool.ts"
-import { markIn, requestContextSource } from "../requestContext.ts"
+import { requestContextSource } from "../requestContext.ts"
+import { markIn } from "../../run/transcript.ts"
 import { type ToolSet, toolSet } from "./toolSet.ts"
 
 /** Makes a tool of a request. `page`: the sources of content from the same page. Default: none, and a run with such tools dies. */

@@ -243,7 +243,6 @@ class Facts<Run> implements Writes<Run>, Reading {
   hasWritten = false
   started: ReadonlyArray<StartedWrite> = none
   reported: ReadonlyMap<string, ReportedWrite> = noneReported
-  /** One array for the whole run: the transcript holds it too. */
   readonly taintedBy: Array<string>
   skill: string | undefined
   requested = noMessages
