@@ -43,9 +43,9 @@ export class RunLog {
    */
   private readonly unmatched = new Set<string>()
   /** Keys of entries that earlier executions have appended. */
-  private readonly appended = new Set<string>()
-  /** Paths of agents with entries under a number, once a nested run has looked for its own: a log may hold thousands of them. */
-  private counted: ReadonlySet<string> | undefined
+  private readonly appended: ReadonlySet<string>
+  /** Paths of agents with entries under a number: an older version has identified their runs by it. */
+  private readonly counted: ReadonlySet<string>
 
   constructor(journal: Journal) {
     this.journal = journal
@@ -53,11 +53,10 @@ export class RunLog {
     this.isReplay = journal.isResumed
     const starts = this.isReplay ? [...startsIn(journal)] : []
     this.recovery = new RecoveryLog(journal, starts, this.isReplay)
+    this.appended = new Set(starts.map(({ start }) => start.entry))
+    this.counted = this.isReplay ? countedIn(journal) : new Set()
     if (!this.isReplay) return
-    for (const { path, start } of starts) {
-      this.appended.add(start.entry)
-      this.add(path, start)
-    }
+    for (const { path, start } of starts) this.add(path, start)
     // A write that was committed with its outcome has no start.
     for (const [path] of journal.entries("child")) if (!this.appended.has(path)) this.add(path)
   }
@@ -129,7 +128,6 @@ export class RunLog {
 
   /** True if an older version, which identified an agent's runs by their number, has run an agent at a path. */
   hasCounted(agent: string): boolean {
-    this.counted ??= this.isReplay ? countedIn(this.journal) : new Set()
     return this.counted.has(agent)
   }
 
