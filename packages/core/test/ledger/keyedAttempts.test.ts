@@ -32,8 +32,6 @@ const { execute }: {
   readonly execute: (
     tool: object,
     attempt: object,
-    params: unknown,
-    key: string | undefined,
     isCharged: boolean
   ) => Effect.Effect<unknown, unknown>
 } = await load("call/execute/executeTool.ts")
@@ -104,7 +102,7 @@ const callOf = (more: object = {}, of: object = {}): Call & Fields => ({
 
 const attemptOf = (call: Call, run: Run | undefined) =>
   Effect.contextWith((context: Context.Context<never>) =>
-    Effect.succeed({ call, run, number: 1, context, emitted: { last: "nothing" as const } })
+    Effect.succeed({ call, run, number: 1, context, emitted: { last: "nothing" as const }, params: {} })
   )
 
 const verdicts = {
@@ -272,7 +270,7 @@ describe("an execution", () => {
       attemptOf(call, run),
       (attempt) =>
         ends(
-          execute(toolOf({ info: info({ passesKey: false }), ...more }), attempt, {}, undefined, isCharged),
+          execute(toolOf({ info: info({ passesKey: false }), ...more }), attempt, isCharged),
           ledgerOf(begun)
         )
     )
@@ -328,8 +326,6 @@ describe("an execution", () => {
             execute(
               toolOf({ info: undoable, execute: () => Effect.delay(Effect.succeed("paid"), millis) }),
               attempt,
-              {},
-              undefined,
               true
             )
         )

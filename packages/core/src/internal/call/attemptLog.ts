@@ -127,9 +127,9 @@ export const announcedAttempts = (run: Run, id: string): number =>
 export const numberOf = ({ attempts: { count: attempts, countBefore: attemptsBefore } }: CallRecord): number =>
   attemptsBefore + attempts
 
-/** Returns the number of a starting attempt: for a resumed agent, that of the attempt in which it started. */
-export const numberFor = (run: Run | undefined, { id, record }: Call): number =>
-  record.admission.continuation === undefined ? numberOf(record) : entriesOf(run, id)[0]?.attempt ?? numberOf(record)
+/** Returns the number of the attempt in which an agent started that is resumed. */
+export const resumedNumber = (run: Run | undefined, { id, record }: Call): number =>
+  entriesOf(run, id)[0]?.attempt ?? numberOf(record)
 
 /** Returns the outcome of an execution. A started task is a success of the call that started it. */
 export const attemptOutcome = (

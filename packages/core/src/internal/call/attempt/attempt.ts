@@ -17,8 +17,8 @@ import * as Result from "effect/Result"
 import * as Option from "effect/Option"
 import * as Telemetry from "../../run/observe/telemetry.ts"
 import * as Arguments from "../arguments/toolArguments.ts"
-import { CurrentRun } from "../../run/run.ts"
-import { mayRunAgain, ToolCall } from "../call.ts"
+import { CurrentRun, type Run } from "../../run/run.ts"
+import { type Call, mayRunAgain, ToolCall } from "../call.ts"
 import type { PassThrough } from "../execute/effects.ts"
 import { type Executable, execute } from "../execute/executeTool.ts"
 import type { AttemptError } from "../attemptError.ts"
@@ -29,7 +29,6 @@ import {
   type AttemptedTool,
   type Attempting,
   type AttemptState,
-  newAttempt,
   type Next,
   type Step,
   todayOf
@@ -46,7 +45,7 @@ import { isGivenUp, noteRepetition } from "../repetition.ts"
 import { moment } from "../../foundation/effect/retriedFailures.ts"
 import { noMarks } from "../record/marks.ts"
 import { noRecovery, useMarks } from "../record/recovering.ts"
-import { announceAttempt, announceEnd, failAttempt, numberFor } from "../attemptLog.ts"
+import { announceAttempt, announceEnd, failAttempt, resumedNumber } from "../attemptLog.ts"
 import { noteArguments, noteUntrusted } from "../children/untrustedContent.ts"
 import { fromIssue } from "../../foundation/schema/schemaIssues.ts"
 import { refuseUnlessStarted } from "../replay/resolveKey.ts"
@@ -72,7 +71,7 @@ const invalidArguments = (
 /** The calls that this attempt makes take the place of those that the attempt before made. */
 const restartChildren: Step = (next) => (attempt) => {
   // A write may wait until this call is made.
-  noteChange(attempt.run)
+  if (attempt.run?.counts.admitted.change !== undefined) noteChange(attempt.run)
   if (attempt.call.record.children !== noChildren) forgetMadeCalls(attempt.call)
   return next(attempt)
 }
@@ -118,7 +117,9 @@ const numberAttempt: Step = (next) => (attempt) => {
   const { call, run } = attempt
   if (call.record.marks !== noMarks || call.record.parent !== undefined) noteArguments(call.record, call.arguments)
   const nth = startAttempt(call.record, call)
-  const numbered = { ...attempt, nth, number: numberFor(run, call) }
+  const { admission: { continuation }, attempts: { countBefore } } = call.record
+  const number = continuation === undefined ? countBefore + nth : resumedNumber(run, call)
+  const numbered = { ...attempt, nth, number }
   return run?.audience === undefined
     ? next(numbered)
     : Effect.onExitPrimitive(next(numbered), (exit) => announceEnd(numbered, exit))
@@ -186,8 +187,7 @@ const chargeCall: Step = (next) => (attempt) => {
 
 /** Executes the tool once, within its timeout. */
 const executeOnce: Next = (attempt) => {
-  const { key, params, run, tool } = attempt
-  return execute(tool, attempt, params, key, run !== undefined && isNew(attempt))
+  return execute(attempt.tool, attempt, attempt.run !== undefined && isNew(attempt))
 }
 
 /**
@@ -239,6 +239,26 @@ const attemptOnce: Next = (attempt) => {
   const bits = needsOf(attempt)
   return (attempts[bits] ??= compose(bits))(attempt)
 }
+
+/** Returns an attempt before its first step. `numberAttempt` numbers it. */
+const newAttempt = (
+  tool: AttemptedTool,
+  call: Call,
+  run: Run | undefined,
+  context: Context.Context<never>
+): AttemptState => ({
+  tool,
+  call,
+  run,
+  context,
+  idempotency: tool.idempotency === "never" ? undefined : call.idempotency ?? tool.idempotency,
+  emitted: { last: "nothing" },
+  number: 0,
+  nth: 0,
+  raw: {},
+  params: undefined,
+  key: undefined
+})
 
 export interface AttemptOptions<Params, A, D, R> extends Executable<Params, A, D, R> {
   readonly parameters: Schema.Decoder<Params, R>

@@ -1,15 +1,10 @@
 /** One attempt as its steps know it. A step that learns more passes the next one another value. */
-import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
-import type { Run } from "../../run/run.ts"
 import * as Arguments from "../arguments/toolArguments.ts"
-import type { Attempt } from "../attemptLog.ts"
-import type { Call } from "../call.ts"
 import type { PassThrough } from "../execute/effects.ts"
-import { type Executable, idempotencyOf } from "../execute/executeTool.ts"
-import type { Idempotency } from "../../idempotency/idempotencyOptions.ts"
+import type { Executable, ExecutedAttempt } from "../execute/executeTool.ts"
 import type { AttemptError } from "../attemptError.ts"
 import type { AttemptedCall } from "../replay/attemptedCall.ts"
 import type { Today } from "../replay/resolveKey.ts"
@@ -29,10 +24,8 @@ export type Next = (attempt: AttemptState) => Attempting
 /** Ends an attempt, or returns `next(attempt)`, which may be wrapped. */
 export type Step = (next: Next) => Next
 
-export interface AttemptState extends Attempt {
+export interface AttemptState extends ExecutedAttempt {
   readonly tool: AttemptedTool
-  /** The idempotency of the call, if it has one. */
-  readonly idempotency: Idempotency | undefined
   /** The arguments as an object, known since `readArguments`; as canonical JSON, known since `admitCall`. */
   readonly raw: Readonly<Record<string, unknown>>
   /** The decoded arguments. Known since `readArguments`. */
@@ -40,26 +33,6 @@ export interface AttemptState extends Attempt {
   /** The idempotency key of the call. Known since `claimKey`. */
   readonly key: string | undefined
 }
-
-/** Returns an attempt before its first step. `numberAttempt` numbers it. */
-export const newAttempt = (
-  tool: AttemptedTool,
-  call: Call,
-  run: Run | undefined,
-  context: Context.Context<never>
-): AttemptState => ({
-  tool,
-  call,
-  run,
-  context,
-  idempotency: idempotencyOf(tool, call),
-  emitted: { last: "nothing" },
-  number: 0,
-  nth: 0,
-  raw: {},
-  params: undefined,
-  key: undefined
-})
 
 /** The attempt as its entries in a journal name it. */
 export const attemptedOf = (attempt: AttemptState): AttemptedCall => {
@@ -69,7 +42,7 @@ export const attemptedOf = (attempt: AttemptState): AttemptedCall => {
 
 /** The attempt as the ledger is asked about the starts of earlier executions. */
 export const todayOf = (attempt: AttemptState): Today => {
-  const { call, params, tool } = attempt
+  const { call, idempotency, params, tool } = attempt
   const raw = params === undefined ? Result.getOrElse(Arguments.read(call.arguments), () => ({})) : attempt.raw
-  return { attempted: attemptedOf(attempt), params, raw, tool, refusals: ledgerRefusals(attempt) }
+  return { attempted: attemptedOf(attempt), idempotency, params, raw, tool, refusals: ledgerRefusals(attempt) }
 }

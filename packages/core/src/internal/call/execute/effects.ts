@@ -42,10 +42,10 @@ export const isWrite = ({ effects, passesKey }: ToolInfo): boolean =>
 
 /** Writes down that an executor begins. */
 export const begin = (record: CallRecord, now: () => number): void => {
+  const { attempts: { tool }, children: { within } } = record
+  const mayWrite = tool === undefined || !mayBeRepeated(tool) || within !== undefined
   const isFirst = startExecution(record)
-  if (
-    record.attempts.tool !== undefined && mayBeRepeated(record.attempts.tool) && record.children.within === undefined
-  ) return
+  if (!mayWrite) return
   if (isFirst) noteStartedAt(record, now())
   forEachAround(record, (outer) => noteWithin(outer, record), outerOf)
 }

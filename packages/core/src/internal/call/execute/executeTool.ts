@@ -15,7 +15,7 @@ import { provide } from "../../foundation/effect/provideService.ts"
 import type { Idempotency } from "../../idempotency/idempotencyOptions.ts"
 import { declaredBy } from "../../projection/declaration.ts"
 import { type Attempt, attemptOutcome, entriesOf, openEntry } from "../attemptLog.ts"
-import { type Call, mayRunAgain, ToolCall } from "../call.ts"
+import { mayRunAgain, ToolCall } from "../call.ts"
 import { committed, type Fate, type Transaction } from "./committedCall.ts"
 import { refuseDetached } from "../children/detachedCall.ts"
 import { type CallRecord, isStopped, outerOf, repeatStop, rootOf, waitsInAgent } from "../record/record.ts"
@@ -46,11 +46,13 @@ export interface Executable<Params, A, D, R> {
   readonly execute: (params: Params) => Effect.Effect<A, D, R>
 }
 
-/** Returns the idempotency of a call, if it has one. */
-export const idempotencyOf = (
-  { idempotency }: { readonly idempotency: Idempotency | undefined | "never" },
-  call: Call
-): Idempotency | undefined => idempotency === "never" ? undefined : call.idempotency ?? idempotency
+/** An attempt whose call is to be executed. */
+export interface ExecutedAttempt extends Attempt {
+  /** The idempotency of the call, if it has one. */
+  readonly idempotency: Idempotency | undefined
+  readonly params: unknown
+  readonly key: string | undefined
+}
 
 const fates = { done: "yes", unknown: "unknown", undone: undefined } as const
 
@@ -114,18 +116,16 @@ interface Started<A> {
 /** One execution. Until the executor is called it has no effect. */
 class Execution<Params, A, D, R> {
   private readonly executable: Executable<Params, A, D, R>
-  private readonly attempt: Attempt
-  private readonly params: Params
+  private readonly attempt: ExecutedAttempt
   private readonly isCharged: boolean
   /** The transaction of the tool; `undefined` if it has none, or if the journal is in no database. */
   private readonly transaction: Transaction | undefined
   /** Its progress, once the executor is called. */
   private started: Started<A> | undefined = undefined
 
-  constructor(executable: Executable<Params, A, D, R>, attempt: Attempt, params: Params, isCharged: boolean) {
+  constructor(executable: Executable<Params, A, D, R>, attempt: ExecutedAttempt, isCharged: boolean) {
     this.executable = executable
     this.attempt = attempt
-    this.params = params
     this.isCharged = isCharged
     this.transaction = executable.info.isTransaction ? attempt.run?.log?.transaction : undefined
   }
@@ -153,7 +153,7 @@ class Execution<Params, A, D, R> {
     this.started = { isRepeated, entries, position, fate: "undone" }
     if (info.effects === "write" || info.passesKey) noteStartedWrite(run, record.outcome)
     if (info.effects !== "read" && isUnguarded(info, record)) noteWritten(run)
-    const executed = intercepted(this.executable, this.attempt, this.params)
+    const executed = intercepted(this.executable, this.attempt, this.attempt.params as Params)
     return this.transaction === undefined ? executed : this.committed(this.transaction, executed)
   }
 
@@ -203,11 +203,11 @@ class Execution<Params, A, D, R> {
     if (info.compensation !== undefined || run?.audience?.details === true) {
       this.noteCompensable(exit, started.position)
     }
-    noteChange(run)
+    if (run?.counts.admitted.change !== undefined) noteChange(run)
   }
 
   private get isKeyed(): boolean {
-    return idempotencyOf(this.executable, this.attempt.call) !== undefined
+    return this.attempt.idempotency !== undefined
   }
 
   /** True if it ran in a transaction that is not committed: then it has not happened. */
@@ -231,7 +231,7 @@ class Execution<Params, A, D, R> {
   }
 
   private noteCompensable(exit: Exit.Exit<unknown, unknown>, position: number | undefined): void {
-    const { attempt: { call, context, run }, executable: { info }, isKeyed, params, started } = this
+    const { attempt: { call, context, params, run }, executable: { info }, isKeyed, started } = this
     noteCompensable({ call, encoded: started?.encoded, info, isKeyed, live: { params, context }, position, run }, exit)
   }
 
@@ -263,7 +263,7 @@ class Execution<Params, A, D, R> {
       noteError(attempt.call.record, error)
       return Effect.fail(error)
     }
-    const ofUnknown = ofUnknownOutcome(info, idempotencyOf(this.executable, attempt.call))
+    const ofUnknown = ofUnknownOutcome(info, attempt.idempotency)
     return error instanceof NoAnswer
       ? timedOut(info, attempt, error.after, ofUnknown, this.isRolledBack)
       : executionFailed(attempt, error, this.started?.declared, error instanceof OutcomeUnknown ? {} : ofUnknown)
@@ -273,14 +273,12 @@ class Execution<Params, A, D, R> {
 /** Begins an execution: the effect runs it, once. */
 export const execute = <Params, A, D, R>(
   executable: Executable<Params, A, D, R>,
-  attempt: Attempt,
-  params: Params,
-  idempotencyKey: string | undefined,
+  attempt: ExecutedAttempt,
   isCharged: boolean
 ): Effect.Effect<A, AttemptError | PassThrough, R> => {
   const { maxTimeout, timeout } = executable
-  const { call, number } = attempt
-  const execution = new Execution(executable, attempt, params, isCharged)
+  const { call, key: idempotencyKey, number } = attempt
+  const execution = new Execution(executable, attempt, isCharged)
   const attempted = Effect.suspend(() => execution.begin())
   const timed = timeout === undefined
     ? attempted

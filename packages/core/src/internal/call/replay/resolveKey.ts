@@ -11,7 +11,7 @@ import { IdempotencyLedger } from "../../idempotency/ledgerService.ts"
 import { keyOfCall, type RecordedStart } from "../../run/recordedStart.ts"
 import type { Run } from "../../run/run.ts"
 import type { PassThrough } from "../execute/effects.ts"
-import { type Executable, idempotencyOf } from "../execute/executeTool.ts"
+import type { Executable } from "../execute/executeTool.ts"
 import type { Refusals } from "../ledger/keyedAttempt.ts"
 import { oncePerKey } from "../ledger/oncePerKey.ts"
 import { isOnlyLookedFor, notStarted } from "../ledger/ledgerLookup.ts"
@@ -24,7 +24,9 @@ type Attempting = Effect.Effect<unknown, AttemptError | PassThrough, unknown>
 /** The attempt of today, with its arguments as far as they could be read. */
 export interface Today {
   readonly attempted: AttemptedCall
-  readonly tool: Pick<Executable<never, unknown, unknown, unknown>, "info" | "idempotency" | "success">
+  readonly tool: Pick<Executable<never, unknown, unknown, unknown>, "info" | "success">
+  /** The idempotency of the call, if it has one. */
+  readonly idempotency: Idempotency | undefined
   readonly raw: Readonly<Record<string, unknown>>
   /** The decoded arguments, if they fit the schema of today. */
   readonly params: unknown
@@ -56,9 +58,9 @@ interface Otherwise {
 
 /** Asks the ledger for a recorded key: succeeds with the recorded outcome, fails if it is unknown. */
 const ask = (today: Today, start: RecordedStart, otherwise: Otherwise): Attempting => {
-  const { attempted, attempted: { attempt: { call, run }, info }, params, raw, refusals, tool } = today
+  const { attempted, attempted: { attempt: { call, run }, info }, idempotency, params, raw, refusals, tool } = today
   const unknown = Effect.suspend(() => unknownOutcome(attempted, run!, start))
-  const reconcile = params === undefined ? undefined : idempotencyOf(tool, call)?.reconcile
+  const reconcile = params === undefined ? undefined : idempotency?.reconcile
   let notHappened = false
   const asked = oncePerKey<unknown, AttemptError | PassThrough | typeof notStarted, unknown, unknown>(
     recorded(

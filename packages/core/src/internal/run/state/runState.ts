@@ -22,6 +22,8 @@ export interface Admitted {
   readonly calls: ReadonlyMap<object, { readonly agentRunId: string; readonly arguments: unknown }> | undefined
   /** Those that wait for a person, once no write runs in parallel to them. */
   readonly blocked: ReadonlySet<object>
+  /** Done at the next change; present if a call waits for one. */
+  readonly change: Deferred.Deferred<void> | undefined
 }
 
 const noCalls: ReadonlySet<object> = new Set()
@@ -32,7 +34,6 @@ class AdmittedCalls implements Admitted {
   /** Attempts of one call that run at once share a place. */
   placed: Map<string, PlacedWrite> | undefined = undefined
   blocked = noCalls
-  /** Done at the next change that a call waits for. */
   change: Deferred.Deferred<void> | undefined = undefined
 }
 
