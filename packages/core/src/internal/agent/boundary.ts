@@ -151,10 +151,11 @@ class Boundary<Out, E, R, R2> {
       }),
       () =>
         Effect.flatMapEager(
-          run.parent?.nested.hasPendingEnd === true ? runCleanupsBefore(run, run.parent) : Effect.void,
+          run.parent?.nested.cleanups === undefined ? Effect.void : runCleanupsBefore(run, run.parent),
           () => {
             const { duration } = account
-            return Effect.flatMapEager(account.requireLevel(), () => {
+            const required = run.parent === undefined ? Effect.void : account.requireLevel()
+            return Effect.flatMapEager(required, () => {
               const effect = Effect.suspend(() => body.run(run))
               return duration === undefined ? effect : withDeadline(effect, account)
             })
@@ -226,7 +227,7 @@ class Boundary<Out, E, R, R2> {
   }
 
   private cleanups(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
-    return this.run.nested.hasPendingEnd ? runCleanupsAtEnd(this.run, this.mode, exit) : Effect.void
+    return this.run.nested.cleanups === undefined ? Effect.void : runCleanupsAtEnd(this.run, this.mode, exit)
   }
 
   private fail(exit: Exit.Failure<never, E | BudgetExceeded>): Effect.Effect<never, E | BudgetExceeded> {

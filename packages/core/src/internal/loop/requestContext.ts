@@ -65,6 +65,6 @@ const read = (message: Prompt.Message): Prompt.Message => {
 
 /** Returns the model's prompt of a conversation with pages' context: it is behind the messages of the user. */
 export const withRequestContexts = (prompt: Prompt.Prompt): Prompt.Prompt =>
-  prompt.content.some((message) => message.role === "user" && markIn(message, key) !== undefined)
+  prompt.content.some(({ options, role }) => role === "user" && Object.hasOwn(Object(options["recourse"]), key))
     ? Prompt.fromMessages(prompt.content.map(read))
     : prompt

@@ -5,16 +5,7 @@ import * as Exit from "effect/Exit"
 import * as Path from "../path/path.ts"
 import * as Failures from "../projection/failures.ts"
 import { announce, announcePending } from "../result/announce.ts"
-import {
-  callKey,
-  delivered,
-  failed,
-  knownFailure,
-  noteResult,
-  repeated,
-  type RoundContext,
-  unknown
-} from "./roundContext.ts"
+import { callKey, delivered, failed, type RoundContext, unknown } from "./roundContext.ts"
 import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
 import { recordCall, recordedOutcome, tallying } from "./recordedCall.ts"
 import { type Resumption, resumptionOf, withdrawQuestionsAtEnd } from "./resume/withdrawQuestions.ts"
@@ -45,6 +36,13 @@ const firstsOf = (raws: ReadonlyArray<RequestedCall>): (raw: RequestedCall) => n
     firsts ??= new Map(raws.map((other, index): [string, number] => [callKey(other), index]).toReversed())
     return firsts.get(callKey(raw))!
   }
+}
+
+/** Notes a result. One of the same call that succeeded starts the count of its failures again. */
+const noteResult = ({ session, tools }: RoundContext, { call, encoded, isFailure }: CallResult): void => {
+  if (isFailure) return
+  if (session.failures.size > 0) session.failures.delete(callKey(call))
+  if (tools.get(call.name)?.tool.info.equalCalls.allowIdenticalCalls !== true) session.answers.note(call, encoded)
 }
 
 /** The calls of one answer while they run. */
@@ -133,7 +131,7 @@ class Round implements RoundOutcome, RoundState {
       const announced = () =>
         state._tag !== "Done" ? this.announce(state) : Effect.flatMapEager(
           // Waiting calls within the call are abandoned by the run.
-          calls.run.nested.hasPendingEnd ? runCleanups(calls.run) : Effect.void,
+          calls.run.nested.cleanups === undefined ? Effect.void : runCleanups(calls.run),
           () => Effect.flatMapEager(this.announce(state), () => record(state.result))
         )
       const admission = calls.records.get(raw.id)?.admission
@@ -217,7 +215,11 @@ class Round implements RoundOutcome, RoundState {
 
   private announce(state: CallState): Effect.Effect<void> {
     const { run } = this.calls
-    if (state._tag === "Done") return announce(run, state.result)
+    if (state._tag === "Done") {
+      // A success has no words for the audit, unless it has a verdict.
+      const isAudited = state.result.isFailure || state.result.verdict !== undefined
+      return isAudited || run.audience !== undefined ? announce(run, state.result) : Effect.void
+    }
     // A waiting agent has emitted its inner calls itself.
     return state._tag === "Waiting" && state.nested === undefined
       ? Effect.forEach(state.pending, (pending) => announcePending(run, pending), { discard: true })
@@ -278,6 +280,26 @@ export const runRound = <A>(
       })
     })
   )
+
+/** The failure that the same call has come to too often, if there is one. */
+const repeated = (
+  { repeatedFailures, session }: RoundContext,
+  call: RequestedCall
+): { readonly code: string; readonly times: number } | undefined => {
+  if (session.failures.size === 0) return undefined
+  for (const [code, times] of session.failures.get(callKey(call)) ?? []) {
+    if (times >= repeatedFailures) return { code, times }
+  }
+  return undefined
+}
+
+/** The failure of a call that is not made, because it has given the same result too often. */
+const knownFailure = (calls: RoundContext, call: RequestedCall): ToolFailure | undefined => {
+  const times = calls.tools.get(call.name)?.tool.info.equalCalls.allowIdenticalCalls === true
+    ? 0
+    : calls.session.answers.timesOf(call)
+  return times < calls.repeatedCalls ? undefined : Failures.sameResult(times, calls.run.id, calls.shown.user)
+}
 
 /** Answers a call. A tool that was not offered does not exist for the model. */
 const answerCall = (

@@ -83,18 +83,6 @@ export const failed = (
 /** Names calls of the same tool with the same arguments. */
 export const callKey = (call: RequestedCall): string => `${call.name}\n${canonicalJson(call.params)}`
 
-/** The failure that the same call has come to too often, if there is one. */
-export const repeated = (
-  { repeatedFailures, session }: RoundContext,
-  call: RequestedCall
-): { readonly code: string; readonly times: number } | undefined => {
-  if (session.failures.size === 0) return undefined
-  for (const [code, times] of session.failures.get(callKey(call)) ?? []) {
-    if (times >= repeatedFailures) return { code, times }
-  }
-  return undefined
-}
-
 /** Number of failures of a call so far, by code. */
 export const countsOf = ({ session }: RoundContext, call: RequestedCall): Readonly<Record<string, number>> =>
   Object.fromEntries(session.failures.get(callKey(call)) ?? [])
@@ -141,21 +129,6 @@ export const unknown = (calls: RoundContext, call: RequestedCall): CallResult =>
   const failure = Failures.toolNotFound(call.name, calls.offered, calls.run.id, calls.shown.user)
   countFailure(calls, call, failure.code)
   return failed(call, failure)
-}
-
-/** Notes a result. One of the same call that succeeded starts the count of its failures again. */
-export const noteResult = ({ session, tools }: RoundContext, { call, encoded, isFailure }: CallResult): void => {
-  if (isFailure) return
-  if (session.failures.size > 0) session.failures.delete(callKey(call))
-  if (tools.get(call.name)?.tool.info.equalCalls.allowIdenticalCalls !== true) session.answers.note(call, encoded)
-}
-
-/** The failure of a call that is not made, because it has given the same result too often. */
-export const knownFailure = (calls: RoundContext, call: RequestedCall): ToolFailure | undefined => {
-  const times = calls.tools.get(call.name)?.tool.info.equalCalls.allowIdenticalCalls === true
-    ? 0
-    : calls.session.answers.timesOf(call)
-  return times < calls.repeatedCalls ? undefined : Failures.sameResult(times, calls.run.id, calls.shown.user)
 }
 
 const rootRun = (run: Run): Run => run.parent === undefined ? run : rootRun(run.parent)
@@ -216,7 +189,6 @@ class RunCalls implements CallLog {
   }
 
   end(root: CallRecord): void {
-    if (this.run.counts.admitted.calls === undefined) return
     forgetAdmitted(this.run, (record) => rootOf(record as CallRecord) === root)
   }
 }

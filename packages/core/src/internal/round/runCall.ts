@@ -331,7 +331,7 @@ export const runCall = (
     resumedWith: start.approved === undefined ? undefined : start.arguments,
     onEnd: (exit) => {
       noteEnded(record, exit)
-      gate.log.end(record)
+      if (run.counts.admitted.calls !== undefined) gate.log.end(record)
       const last = () => onEnd === undefined ? Effect.void : onEnd(exit)
       const audited = () => record.admission.audited === undefined ? last() : behind(auditWithin(run, record), last)
       return record.claiming.settle === undefined ? audited() : Effect.flatMapEager(settle(call), audited)

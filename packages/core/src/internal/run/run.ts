@@ -33,7 +33,8 @@ export class NestedRuns {
   private counts: Map<string, number> | undefined
   private failures: Array<NestedRun & { readonly exit: Exit.Exit<never, unknown> }> | undefined
   private fibers: Set<Fiber.Fiber<unknown, unknown>> | undefined
-  private cleanups: Array<Cleanup> | undefined
+  /** Ends of abandoned agents that are pending; absent if there are none. */
+  cleanups: ReadonlyArray<Cleanup> | undefined
   private withdrawals: Array<Effect.Effect<void>> | undefined
   /** Set when the run around them has ended; called when the last of them ends. */
   private onLast: (() => void) | undefined
@@ -97,18 +98,14 @@ export class NestedRuns {
 
   /** Notes the end of an agent that is abandoned. It is run when it is known that the run does not resume the agent. */
   registerCleanup(cleanup: Cleanup): void {
-    ;(this.cleanups ??= []).push(cleanup)
-  }
-
-  /** True if a cleanup is pending. */
-  get hasPendingEnd(): boolean {
-    return this.cleanups !== undefined && this.cleanups.length > 0
+    this.cleanups = [...this.cleanups ?? [], cleanup]
   }
 
   /** Returns the pending cleanups that match a predicate, once. */
   takeCleanups(isTaken: (cleanup: Cleanup) => boolean = () => true): ReadonlyArray<Cleanup> {
     const all = this.cleanups ?? []
-    this.cleanups = all.filter((one) => !isTaken(one))
+    const others = all.filter((one) => !isTaken(one))
+    this.cleanups = others.length === 0 ? undefined : others
     return all.filter(isTaken)
   }
 

@@ -184,9 +184,11 @@ export const inSpan = <A, E, R>(
     }),
     (exit) => {
       if (span !== undefined) {
+        const time = timeOf(tracing)
+        const ended = opaque(exit, around)
         const type = Exit.isFailure(exit) ? errorType(exit, around) : outcomeType?.(exit.value)
         if (type !== undefined) span.attribute("error.type", type)
-        span.end(timeOf(tracing), opaque(exit, around))
+        span.end(time, ended)
       }
       const last = onEnd?.(exit)
       return last === Effect.void ? undefined : last
