@@ -24,7 +24,8 @@ import { explainRefused } from "../resume/explainSnapshot.ts"
 import { compensatesOwn } from "../resume/resumeRun.ts"
 import type { Kind } from "../resume/agentKind.ts"
 import { about, driven, failIfPaused, type Resumable, resumable } from "../resume/resumableRun.ts"
-import { Steps, Waits } from "./steps.ts"
+import { Waits } from "./stepOutcome.ts"
+import { Steps } from "./steps.ts"
 import { stoppedWithin } from "../resume/pausedConversation.ts"
 
 /**

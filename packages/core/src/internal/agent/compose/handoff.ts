@@ -16,7 +16,8 @@ import type { TakesConversation } from "./agentFit.ts"
 import { HandedOff, Takers } from "./handoffSignal.ts"
 import type { Form } from "../resume/valueCodec.ts"
 import { anyOf, formsOf, plain } from "../resume/storedValue.ts"
-import { FailedBefore, type Steps } from "./steps.ts"
+import { FailedBefore } from "./stepOutcome.ts"
+import type { Steps } from "./steps.ts"
 
 /**
  * A tool by which a model passes the conversation to another agent: `transfer_to_<name>`. Give it to an agent that

@@ -5,32 +5,24 @@ import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
-import { ConfigurationError } from "../../../ConfigurationError.ts"
 import type { Decision } from "../../approval/decision.ts"
 import type { Completed, Paused } from "../../approval/outcome.ts"
-import {
-  type Checkpoint,
-  type NestedRun,
-  type PendingCall,
-  type Steps as StoredSteps,
-  version
-} from "../../approval/snapshot.ts"
+import { type Checkpoint, type NestedRun } from "../../approval/snapshot.ts"
 import { withDefects } from "../../foundation/failureWithDefect.ts"
-import { encodePrompt } from "../../foundation/json/promptJson.ts"
 import { endIn, withAnswer } from "../../history/continuation.ts"
-import { Pause } from "../../loop/pause.ts"
+import type { Pause } from "../../loop/pause.ts"
 import { type Presentation, presentationOf } from "../../result/delivery.ts"
 import { decisionsWithin } from "../../round/resume/nestedPauses.ts"
 import { withdrawQuestionsWithin } from "../../round/resume/withdrawQuestions.ts"
-import { idWithin, isIdBelow } from "../../path/path.ts"
+import { idWithin } from "../../path/path.ts"
 import { type Step, StepNumbers } from "../../path/stepNumbers.ts"
+import { doesWait, entriesOf, type Entry, isWaits, known, lostFailure, type Waits, waits } from "./stepOutcome.ts"
+import { pauseOfSteps } from "./stepsPause.ts"
 import { ToolCall } from "../../call/call.ts"
-import { storedWrites } from "../../run/writes/completedWrites.ts"
 import { isWithin } from "../../run/writes/compensationLog.ts"
-import { emptyTranscript, noRunMessages, type RunRecord, type Said } from "../../run/runEntries.ts"
+import { noRunMessages, type RunRecord, type Said } from "../../run/runEntries.ts"
 import { runCleanups } from "../../run/writes/cleanups.ts"
 import { CurrentRun, type Run } from "../../run/run.ts"
 import type { Agent, Any } from "../agent.ts"
@@ -41,66 +33,6 @@ import { scopeWithin } from "../newRun.ts"
 import { isResumable } from "../services/provideLayer.ts"
 import { stoppedWithin } from "../resume/pausedConversation.ts"
 import type { From, Resumable } from "../resume/resumableRun.ts"
-
-/* oxlint-disable max-lines -- one class records, replays and repeats the steps of a program */
-
-/** Outcome of a step. */
-type Entry =
-  | { readonly _tag: "Answered"; readonly value: unknown; readonly form: Form }
-  /** Of an earlier execution; decoded at replay. */
-  | { readonly _tag: "Stored"; readonly json: Schema.Json }
-  | { readonly _tag: "Failed" }
-  | {
-    readonly _tag: "Waiting"
-    readonly nested: NestedRun
-    readonly pending: ReadonlyArray<PendingCall>
-    /** Withdraws the questions; absent if an earlier execution has asked them. */
-    readonly withdraw: Effect.Effect<void> | undefined
-  }
-
-/** Error of a waiting step; only within composed agents. */
-export class Waits {
-  readonly _tag = "Waits"
-}
-const waits = new Waits()
-
-/** Error of a step that failed before the pause. Its original error is not known any more. */
-export class FailedBefore {
-  readonly _tag = "FailedBefore"
-}
-const lostFailure = new FailedBefore()
-
-const isWaits = (error: unknown): error is Waits => error instanceof Waits
-
-/**
- * Value of a reason. If several steps have ended, one of them by a defect, effect makes defects of the parallel
- * failures.
- */
-const reasonValue = (reason: Cause.Reason<unknown>): unknown =>
-  Cause.isFailReason(reason) ? reason.error : Cause.isDieReason(reason) ? reason.defect : undefined
-
-const doesWait = (cause: Cause.Cause<unknown>): boolean => cause.reasons.some((reason) => isWaits(reasonValue(reason)))
-
-/** The failures of several steps without those that are not known any more: at least one is. */
-const known = <E>(cause: Cause.Cause<E>): Cause.Cause<E> =>
-  Cause.fromReasons(
-    cause.reasons.filter((reason) => !(reasonValue(reason) instanceof FailedBefore))
-  )
-
-/** The waiting agent is composed itself, so that its snapshot has steps, and waiting ones. */
-const entriesOf = ({ round, steps }: Checkpoint): Map<string, Entry> =>
-  new Map([
-    ...Object.entries(steps!.done).map(([id, { answer }]): readonly [string, Entry] => [
-      id,
-      answer === undefined ? { _tag: "Failed" } : { _tag: "Stored", json: answer }
-    ]),
-    ...round!.nested!.map((nested): readonly [string, Entry] => [nested.callId, {
-      _tag: "Waiting",
-      nested,
-      pending: round!.pending.filter(({ callId }) => isIdBelow(nested.callId, callId)),
-      withdraw: undefined
-    }])
-  ])
 
 /** The steps of one run. They are numbered by their order: the same program has the same numbers at each resumption. */
 export class Steps {
@@ -429,59 +361,7 @@ export class Steps {
       const entry = this.entries.get(id)
       return entry?._tag === "Waiting" ? [entry] : []
     })
-    const pending = waiting.flatMap(({ pending }) => pending)
-    return Effect.map(Steps.encodeSteps(this), (steps) => {
-      const { run } = this
-      const checkpoint = (): Checkpoint => ({
-        version,
-        runId: run.id,
-        agent: run.path.at(-1) ?? "",
-        ...(run.parent === undefined ? undefined : { scope: run.scope }),
-        transcript: encodePrompt(emptyTranscript),
-        turn: 0,
-        usage: { ...run.counts.usage },
-        budget: run.account.state(),
-        executed: run.counts.executed.map((call) => ({ ...call })),
-        ...storedWrites(run),
-        failures: {},
-        callIds: [],
-        taintedBy: [...run.reading.taintedBy],
-        hidden: {},
-        steps,
-        round: {
-          calls: [],
-          results: encodePrompt(emptyTranscript),
-          pending,
-          nested: waiting.map(({ nested }) => nested)
-        }
-      })
-      return new Pause(pending, checkpoint, () => ({ tools: [], agents }))
-    })
+    const { asGiven, entries, input, inputForm, run } = this
+    return pauseOfSteps(run, { input, inputForm, entries, asGiven }, waiting, agents)
   }
-
-  private keep(what: string, value: unknown, form: Form) {
-    return Effect.map(form.keep(value), (encoded) => {
-      if (Option.isSome(encoded)) return encoded.value
-      throw new ConfigurationError({
-        subject: `Agent "${this.run.path.at(-1)}"`,
-        problem: `it cannot wait: ${what} has no JSON form. Make it JSON, or let an agent with a schema answer it`
-      })
-    })
-  }
-
-  private static readonly encodeSteps = Effect.fnUntraced(
-    function*(self: Steps): Effect.fn.Return<StoredSteps, never, unknown> {
-      const done: Record<string, { readonly answer?: Schema.Json }> = {}
-      for (const [id, entry] of self.entries) {
-        if (entry._tag === "Answered") {
-          done[id] = { answer: yield* self.keep(`what "${id}" answers`, entry.value, entry.form) }
-        }
-        if (entry._tag === "Stored") done[id] = { answer: entry.json }
-        if (entry._tag === "Failed") done[id] = {}
-      }
-      const input = yield* self.keep("its input", self.input, self.inputForm)
-      const nested = self.run.nested.state()
-      return { input, done, nested, ...(Prompt.isPrompt(self.input) ? { asGiven: [...self.asGiven] } : undefined) }
-    }
-  )
 }
