@@ -6,11 +6,13 @@
  * well-formed parts. A model made here is an ordinary `LanguageModel` that also exposes its hooks, so that agents can
  * call them directly.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type * as AiError from "effect/ai/AiError"
 import type * as IdGenerator from "effect/ai/IdGenerator"
 import * as LanguageModel from "effect/ai/LanguageModel"
+import * as Model from "effect/ai/Model"
 import type * as Response from "effect/ai/Response"
 
 /**
@@ -86,6 +88,16 @@ const identity = Symbol.for("@recourse/core/ModelProvider/identity")
 /** @internal The provider and the name of a model, if its provider has said them. */
 export const identityOf = (model: LanguageModel.LanguageModel): ModelIdentity | undefined =>
   hooksOf(model)?.model ?? (model as { readonly [identity]?: ModelIdentity })[identity]
+
+/** @internal The identity of the model that a context asks, if it is known. */
+export const identityIn = (context: Context.Context<never>): ModelIdentity | undefined => {
+  const model = Context.getOrUndefined(context, LanguageModel.LanguageModel)
+  return model && identityOf(model)
+}
+
+/** @internal The name of the model that a context asks, if it is known: the model itself knows it best. */
+export const nameIn = (context: Context.Context<never>): string | undefined =>
+  identityIn(context)?.name ?? Context.getOrUndefined(context, Model.ModelName)
 
 const transformer = Symbol.for("@recourse/core/ModelProvider/transformer")
 

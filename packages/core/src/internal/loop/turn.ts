@@ -15,6 +15,7 @@ import { hasRetried, startCall } from "../foundation/effect/retriedFailures.ts"
 import { emit, type Run } from "../run/run.ts"
 import { errorName } from "../run/observe/errorName.ts"
 import { inSpan } from "../run/observe/telemetry.ts"
+import * as ModelProvider from "../../ModelProvider.ts"
 import { Redaction } from "../../Redaction.ts"
 import * as Telemetry from "../run/observe/telemetry.ts"
 import { withIds } from "../model/sendRequest.ts"
@@ -26,7 +27,7 @@ import { use } from "../run/state/runState.ts"
 type ModelEffect<A> = Effect.Effect<A, AiError.AiError, IdGenerator.IdGenerator | LanguageModel.LanguageModel>
 
 const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEffect<A>): ModelEffect<A> => {
-  const model = Telemetry.modelName(context)
+  const model = ModelProvider.nameIn(context) ?? Telemetry.unknownModel
   const { isMeasured } = run.start.tracing
   const began = isMeasured ? run.clock.currentTimeMillisUnsafe() : 0
   return inSpan(

@@ -16,7 +16,8 @@ import { countTokens } from "../foundation/tokens.ts"
 import type { Run } from "../run/run.ts"
 import { type Price, Prices, type PriceTable } from "../../Budget.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import { knownModelName, measureTokens } from "../run/observe/telemetry.ts"
+import * as ModelProvider from "../../ModelProvider.ts"
+import { measureTokens } from "../run/observe/telemetry.ts"
 import { use } from "../run/state/runState.ts"
 
 /** The tokens of an answer, and how many of them are estimated. */
@@ -88,7 +89,7 @@ const withoutPrice = (run: Run, model: string | undefined): Effect.Effect<never>
 /** Ends a run with a limited cost if its cost is used up, or cannot be known, before a model is called. */
 export const requireCost = (run: Run, context: Context.Context<never>): Effect.Effect<void> => {
   const table = Context.get(context, Prices)
-  const model = knownModelName(context)
+  const model = ModelProvider.nameIn(context)
   return table === undefined || (model !== undefined && priceOf(table, model) === undefined)
     ? withoutPrice(run, model)
     : run.account.require("cost")
@@ -114,7 +115,7 @@ const chargeCost = (
   const table = Context.get(context, Prices)
   if (table === undefined) return Effect.void
   const answering = content.find((part) => part.type === "response-metadata")?.modelId
-  const price = priceOf(table, answering) ?? priceOf(table, knownModelName(context))
+  const price = priceOf(table, answering) ?? priceOf(table, ModelProvider.nameIn(context))
   if (price === undefined) return run.account.hasCap("cost") ? withoutPrice(run, answering) : Effect.void
   if (usage === undefined) return Effect.void
   const cost = priced(price, usage)

@@ -5,7 +5,6 @@ import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
-import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Model from "effect/ai/Model"
 import * as ModelProvider from "../../../ModelProvider.ts"
 import {
@@ -41,17 +40,8 @@ export const countToolFix = counting<"fixer" | "tool">(toolFixes)
 export const countToolEscalation = counting<"code" | "tool">(toolEscalations)
 export const countModelRetry = counting<"agent" | "error">(modelRetries)
 
-const identityIn = (context: Context.Context<never>): ModelProvider.ModelIdentity | undefined => {
-  const model = Context.getOrUndefined(context, LanguageModel.LanguageModel)
-  return model && ModelProvider.identityOf(model)
-}
-
-/** The model that a context asks, if its name is known: the model itself knows it best. */
-export const knownModelName = (context: Context.Context<never>): string | undefined =>
-  identityIn(context)?.name ?? Context.getOrUndefined(context, Model.ModelName)
-
-/** The model that a context asks. */
-export const modelName = (context: Context.Context<never>): string => knownModelName(context) ?? "unknown"
+/** Name of a model that has not said its own. */
+export const unknownModel = "unknown"
 
 /** The metrics of one model. */
 interface OfModel {
@@ -65,8 +55,8 @@ const models = new Map<string, OfModel>()
 
 /** A histogram has its attributes itself: one that `Metric.withAttributes` gives them puts them together each time. */
 const metricsOf = (context: Context.Context<never>): OfModel => {
-  const model = modelName(context)
-  const provider = identityIn(context)?.provider ??
+  const model = ModelProvider.nameIn(context) ?? unknownModel
+  const provider = ModelProvider.identityIn(context)?.provider ??
     Context.getOrUndefined(context, Model.ProviderName)
   const key = `${provider ?? ""}\n${model}`
   let metrics = models.get(key)
