@@ -70,11 +70,12 @@ const asked = (info: ToolInfo, call: Call, params: unknown): Effect.Effect<boole
 
 /** Untrusted tools whose words the arguments of a call may hold: read by its run, or within the call of the model. */
 const taintOf = ({ marks: { argumentsTaintedBy }, gate }: CallRecord): ReadonlyArray<string> => {
-  const ofRun = gate!.taintedBy()
+  const ofRun = gate!.taintedBy
   return argumentsTaintedBy === undefined ? ofRun : [...new Set([...ofRun, ...argumentsTaintedBy])]
 }
 
-const policiesOf = ({ record }: Call): ReadonlyArray<Policy> => record.gate?.policies(taintOf(record)) ?? []
+const policiesOf = ({ record, record: { gate } }: Call): ReadonlyArray<Policy> =>
+  gate === undefined ? [] : taintOf(record).length === 0 ? gate.policies : [gate.quarantine(), ...gate.policies]
 
 /** True if a call may run without a question to a person. */
 export const isOpen = (info: ToolInfo, call: Call): boolean =>

@@ -23,11 +23,12 @@ export const callsOf = (
     emittedStarts: new Set(),
     offered: tools.names,
     gate: {
-      policies: (taintedBy) => taintedBy.length === 0 ? policies : [quarantine(canPause), ...policies],
+      policies,
+      quarantine: () => quarantine(canPause),
       runId: run.id,
       path: run.path,
       canKeep: canPause,
-      taintedBy: () => run.reading.taintedBy,
+      taintedBy: run.reading.taintedBy,
       messages: () => session.transcript.snapshot().content,
       log: callLog(run)
     },

@@ -40,10 +40,11 @@ export const answerCalls = ({ foreign, gate, onTainted, tools }: ToolkitCalls): 
   const read: Array<string> = [...foreign]
   // `effect/ai` has evaluated the approval of a call by the definition's `needsApproval`: not for arguments of a fixer.
   const gateOf = (runId: string): Gate => ({
-    policies: (taintedBy) => taintedBy.length === 0 ? [] : [quarantine(onTainted === "deny" ? "approve" : onTainted)],
+    policies: [],
+    quarantine: () => quarantine(onTainted === "deny" ? "approve" : onTainted),
     runId,
     path: [],
-    taintedBy: () => read,
+    taintedBy: read,
     canKeep: true,
     messages: () => [],
     log: noLog

@@ -32,12 +32,13 @@ export interface CallLog {
 
 /** An agent's rules for its calls before they run. */
 export interface Gate {
-  /** Policies for a call whose arguments may hold the words of these untrusted tools. */
-  readonly policies: (taintedBy: ReadonlyArray<string>) => ReadonlyArray<Policy>
+  readonly policies: ReadonlyArray<Policy>
+  /** Returns the first policy for a call whose arguments may hold the words of untrusted tools. */
+  readonly quarantine: () => Policy
   readonly runId: string
   readonly path: ReadonlyArray<string>
   /** Untrusted tools that the run has read. */
-  readonly taintedBy: () => ReadonlyArray<string>
+  readonly taintedBy: ReadonlyArray<string>
   /** True if a waiting call can be stored: the run may wait, and there is a key for its snapshot. */
   readonly canKeep: boolean
   /** The conversation so far, the answer with the call included. */
