@@ -41,7 +41,7 @@ describe("the decoded answer", () => {
         [{ id: "r" }, { id: "r" }],
         [{ modelId: "m" }, { modelId: "m" }],
         [{ timestamp: time }, { timestamp: time.toISOString() }],
-        [{ timestamp: new Date(Number.NaN) }, {}]
+        [{ timestamp: new Date(Number.NaN) }, undefined]
       ]
       for (const [response, expected] of cases) {
         const part = (yield* run({ response })).find(({ type }) => type === "response-metadata")

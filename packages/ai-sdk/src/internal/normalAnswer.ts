@@ -2,92 +2,98 @@
  * Normal answers: models of plain JavaScript, or of other versions of the interface, leave fields out or write them otherwise. An answer is
  * read as far as it can be; the rest is as if it were not there.
  */
-import type {
-  LanguageModelV4Content,
-  LanguageModelV4FinishReason,
-  LanguageModelV4GenerateResult,
-  LanguageModelV4StreamPart,
-  LanguageModelV4Usage
-} from "@ai-sdk/provider"
+import type { LanguageModelV4Content, LanguageModelV4GenerateResult, LanguageModelV4StreamPart } from "@ai-sdk/provider"
+import * as Normal from "./normalFields.ts"
+import type { Fields } from "./normalFields.ts"
 
-type Fields = Readonly<Record<string, unknown>>
+/** State of the parts of one answer: an id for a call that has none. */
+type NextId = () => string
 
-const isObject = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
+type ReadPart = (part: Fields, nextId: NextId) => Fields | undefined
 
-const reasons: ReadonlySet<string> = new Set<LanguageModelV4FinishReason["unified"]>([
-  "stop",
-  "length",
-  "content-filter",
-  "tool-calls",
-  "error",
-  "other",
-  "interrupted"
+const block: ReadPart = (part) => ({
+  ...part,
+  id: Normal.id(part["id"]) ?? "0",
+  citations: Normal.citations(part["citations"])
+})
+
+const delta: ReadPart = (part) => ({ ...part, id: Normal.id(part["id"]) ?? "0", delta: Normal.text(part["delta"]) })
+
+const wholeText: ReadPart = (part) => ({
+  ...part,
+  text: Normal.text(part["text"]),
+  citations: Normal.citations(part["citations"])
+})
+
+/** The readers of parts by the type. A part of another type is passed on: it is reported as unknown. */
+const readers: ReadonlyMap<unknown, ReadPart> = new Map<string, ReadPart>([
+  ["text", wholeText],
+  ["reasoning", wholeText],
+  ["text-start", block],
+  ["text-delta", delta],
+  ["text-end", block],
+  ["reasoning-start", block],
+  ["reasoning-delta", delta],
+  ["reasoning-end", block],
+  ["tool-input-start", (part) => ({ ...block(part, String), toolName: Normal.name(part["toolName"]) })],
+  ["tool-input-delta", delta],
+  ["tool-input-end", block],
+  ["tool-call", (part, nextId) => ({
+    ...part,
+    toolName: Normal.name(part["toolName"]),
+    input: Normal.inputOf(part["input"]),
+    toolCallId: Normal.id(part["toolCallId"]) ?? nextId()
+  })],
+  ["tool-result", (part, nextId) => ({
+    ...part,
+    toolName: Normal.name(part["toolName"]),
+    result: Normal.json(part["result"]) ?? null,
+    toolCallId: Normal.id(part["toolCallId"]) ?? nextId()
+  })],
+  [
+    "tool-approval-request",
+    ({ approvalId, toolCallId, ...rest }) =>
+      typeof approvalId === "string" && typeof toolCallId === "string" ? { ...rest, approvalId, toolCallId } : undefined
+  ],
+  ["file", Normal.file],
+  ["source", Normal.source],
+  ["response-metadata", (part) => ({ ...part, ...Normal.response(part) })],
+  [
+    "finish",
+    (part) => ({ ...part, finishReason: Normal.finishReason(part["finishReason"]), usage: Normal.usage(part["usage"]) })
+  ],
+  ["stream-start", (part) => ({ ...part, warnings: Normal.list(part["warnings"]) })]
 ])
 
-const unifiedOf = (word: unknown): LanguageModelV4FinishReason["unified"] =>
-  typeof word === "string" && reasons.has(word) ? word as LanguageModelV4FinishReason["unified"] : "other"
-
-/** The reason of an end; version 2 has it as a word. */
-const finishReason = (given: unknown): LanguageModelV4FinishReason =>
-  isObject(given)
-    ? { ...given, unified: unifiedOf(given["unified"]), raw: given["raw"] as string | undefined }
-    : { unified: unifiedOf(given), raw: typeof given === "string" ? given : undefined }
-
-const counts = (given: unknown): object => isObject(given) ? given : { total: given }
-
-/** The counts of tokens; version 2 has totals alone. */
-const usage = (given: unknown): LanguageModelV4Usage => {
-  const fields: Fields = isObject(given) ? given : {}
-  return {
-    ...fields,
-    inputTokens: counts(fields["inputTokens"]),
-    outputTokens: counts(fields["outputTokens"])
-  } as LanguageModelV4Usage
+const partOf = <Part>(part: Part, nextId: NextId): Part | undefined => {
+  if (!Normal.isFields(part) || typeof part["type"] !== "string") return undefined
+  const read = readers.get(part["type"])
+  return (read === undefined ? part : read(part, nextId)) as Part | undefined
 }
 
-/** The arguments of a call as text, like in the interface. */
-const inputOf = (input: unknown): string =>
-  typeof input === "string" ? input : input === undefined || input === null ? "" : JSON.stringify(input)
-
-/** A piece of content, if it is one. `nextId`: an id for a call that has none. */
-const contentOf = <Part>(part: Part, nextId: () => string): Part | undefined => {
-  if (!isObject(part) || typeof part["type"] !== "string") return undefined
-  if (part["type"] !== "tool-call") return part
-  const { input, toolCallId } = part
-  return { ...part, input: inputOf(input), toolCallId: toolCallId === undefined ? nextId() : String(toolCallId) }
-}
-
-const ids = () => {
+const ids = (): NextId => {
   let count = 0
   return () => `call_${++count}`
 }
 
 /** A whole answer, if it has content. */
 export const wholeAnswer = (result: LanguageModelV4GenerateResult): LanguageModelV4GenerateResult | undefined => {
-  if (!isObject(result) || !Array.isArray(result.content)) return undefined
+  if (!Normal.isFields(result) || !Array.isArray(result["content"])) return undefined
   const nextId = ids()
+  const { structuredOutputText, ...rest } = result
   return {
-    ...result as LanguageModelV4GenerateResult,
-    content: (result.content as Array<LanguageModelV4Content>).flatMap((part) => contentOf(part, nextId) ?? []),
-    finishReason: finishReason(result.finishReason),
-    usage: usage(result.usage),
-    warnings: Array.isArray(result.warnings) ? result.warnings : []
-  }
+    ...rest,
+    content: (result["content"] as Array<LanguageModelV4Content>).flatMap((part) => partOf(part, nextId) ?? []),
+    finishReason: Normal.finishReason(result["finishReason"]),
+    usage: Normal.usage(result["usage"]),
+    warnings: Normal.list(result["warnings"]),
+    response: Normal.response(result["response"]),
+    ...(typeof structuredOutputText === "string" ? { structuredOutputText } : undefined)
+  } as LanguageModelV4GenerateResult
 }
 
 /** Reads the parts of a stream, one after the other. */
 export const streamParts = (): (part: LanguageModelV4StreamPart) => LanguageModelV4StreamPart | undefined => {
   const nextId = ids()
-  return (given) => {
-    const part = contentOf(given, nextId)
-    switch (part?.type) {
-      case "finish":
-        return { ...part, finishReason: finishReason(part.finishReason), usage: usage(part.usage) }
-      case "stream-start":
-        return { ...part, warnings: Array.isArray(part.warnings) ? part.warnings : [] }
-      default:
-        return part
-    }
-  }
+  return (part) => partOf(part, nextId)
 }

@@ -7,8 +7,7 @@ import type {
   LanguageModelV4GenerateResult,
   LanguageModelV4ResponseMetadata,
   LanguageModelV4Source,
-  LanguageModelV4Usage,
-  SharedV4ProviderMetadata
+  LanguageModelV4Usage
 } from "@ai-sdk/provider"
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Response from "effect/ai/Response"
@@ -16,6 +15,7 @@ import type * as Tool from "effect/ai/Tool"
 import * as AiError from "effect/ai/AiError"
 import * as Base64 from "effect/encoding/Base64"
 import * as Equal from "effect/Equal"
+import * as Normal from "./normalFields.ts"
 import { parseInput } from "./tools.ts"
 
 /** State to read the parts of one answer. */
@@ -190,13 +190,13 @@ export const responseMetadata = (
     type: "response-metadata",
     id,
     modelId,
-    timestamp: timestamp === undefined || Number.isNaN(timestamp.getTime()) ? undefined : timestamp.toISOString()
+    timestamp: timestamp?.toISOString()
   }]
 
 export const finish = (part: {
   readonly finishReason: LanguageModelV4FinishReason
   readonly usage: LanguageModelV4Usage
-  readonly providerMetadata?: SharedV4ProviderMetadata
+  readonly providerMetadata?: unknown
 }): Response.FinishPartEncoded => ({
   type: "finish",
   reason: part.finishReason.unified === "interrupted" ? "other" : part.finishReason.unified,
@@ -221,6 +221,8 @@ const usage = ({ inputTokens, outputTokens }: LanguageModelV4Usage): Response.Fi
 /** effect/ai refuses a whole answer over a count that is not an integer. */
 const tokens = (count: number | undefined): number | undefined => Number.isSafeInteger(count) ? count : undefined
 
-/** Through JSON, because effect/ai refuses a whole answer over an `undefined` inside metadata. */
-export const metadata = (value: SharedV4ProviderMetadata | undefined): { metadata?: Response.ProviderMetadata } =>
-  value === undefined ? {} : { metadata: JSON.parse(JSON.stringify(value)) }
+/** The metadata of each provider that has a JSON form. */
+export const metadata = (value: unknown): { metadata?: Response.ProviderMetadata } => {
+  const copy = Normal.json(value)
+  return Normal.isFields(copy) ? { metadata: copy as Response.ProviderMetadata } : {}
+}
