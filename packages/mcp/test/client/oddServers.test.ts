@@ -5,7 +5,7 @@ import type { HttpClient } from "effect/http"
 import { ChildProcess, type ChildProcessSpawner } from "effect/process"
 import { Mcp } from "@recourse/mcp"
 import { call, live, overStdio, resultOf, versions } from "../support/helpers.ts"
-import type { Options } from "../servers/byHand.mjs"
+import { type Options, spellings } from "../servers/byHand.mjs"
 import { overHttp } from "../servers/overHttp.ts"
 import { overSse } from "../servers/overSse.ts"
 
@@ -13,7 +13,7 @@ const seen = { type: "text", text: "seen" }
 const png = "iVBORw0KGgo="
 
 /** Results by the name of their fault, with the blocks that come out: the type of each, or the text of a text. */
-const results: Readonly<Record<string, readonly [result: object, blocks: ReadonlyArray<string>]>> = {
+const results: Readonly<Record<string, readonly [result: unknown, blocks: ReadonlyArray<string>]>> = {
   "no field": [{}, []],
   "no field of its own": [{ _meta: { took: 3 } }, []],
   "the field of the first version": [{ toolResult: { n: 1 } }, [`{"n":1}`]],
@@ -53,7 +53,11 @@ const results: Readonly<Record<string, readonly [result: object, blocks: Readonl
   "a resource with null fields": [{
     content: [{ type: "resource", resource: { uri: "file:///a", mimeType: null, text: "seen" } }]
   }, ["resource"]],
-  "text as isError": [{ content: [seen], isError: "false" }, ["seen"]]
+  "text as isError": [{ content: [seen], isError: "false" }, ["seen"]],
+  "text only": ["seen", ["seen"]],
+  "a list of blocks only": [[seen, seen], ["seen", "seen"]],
+  "a number only": [7, ["7"]],
+  "nothing": [null, []]
 }
 
 /** Fields of handshakes that are not of the protocol. */
@@ -62,6 +66,7 @@ const handshakes: Readonly<Record<string, object>> = {
   "null as capabilities": { capabilities: null },
   "null for absent fields": {
     instructions: null,
+    _meta: null,
     capabilities: { tools: { listChanged: null }, prompts: null, experimental: null }
   },
   "values that are no objects": { capabilities: { tools: true, logging: [], resources: false } },
@@ -116,29 +121,36 @@ describe.each(versions)("a handshake of %s", (version) => {
     }))
 })
 
-/** Responses of JSON as other libraries write them. */
-const responses: Readonly<Record<string, (response: object) => unknown>> = {
-  "null as its error": (response) => ({ ...response, error: null }),
-  "an unknown field": (response) => ({ ...response, took: 3 }),
-  "its id as text": (response) => ({ ...response, id: String((response as { id: unknown }).id) }),
-  "itself in a batch": (response) => [response]
+/** The spellings of an error, with the error of the call. */
+const errors: Readonly<Record<string, string>> = {
+  "text as its error": "McpProtocolError",
+  "no code of its error": "McpProtocolError",
+  "a word as its code": "McpProtocolError",
+  "its code as text": "McpRequestRefused"
 }
 
-describe("a response of JSON", () => {
-  for (const [fault, change] of Object.entries(responses)) {
-    live(`with ${fault} is read`, () =>
+describe.each(Object.entries(over))("a response over %s", (_, connect) => {
+  for (const spelling of Object.keys(spellings)) {
+    live(`with ${spelling} is read`, () =>
       Effect.gen(function*() {
-        const { url } = yield* overHttp({ version: "2025-06-18" }, {
-          before: ({ id, method }, _, response) => {
-            if (method !== "tools/call") return false
-            response.writeHead(200, { "content-type": "application/json" })
-            response.end(JSON.stringify(change({ jsonrpc: "2.0", id, result: { content: [seen] } })))
-            return true
-          }
-        })
-        assert.strictEqual(yield* call(yield* tools(Mcp.http(url)), "read"), "seen")
+        const listed = yield* tools(yield* connect({ version: "2025-06-18", spelling }))
+        const outcome = yield* resultOf(listed, "read").pipe(
+          Effect.match({
+            onFailure: ({ _tag, reason }) => reason?._tag ?? _tag,
+            onSuccess: ({ content }) => content.length
+          })
+        )
+        assert.strictEqual(outcome, errors[spelling] ?? 1)
       }))
   }
+})
+
+describe("a process that ends behind its response", () => {
+  live("has answered, also without an end of line", () =>
+    Effect.gen(function*() {
+      const listed = yield* tools(overStdio({ version: "2025-06-18", leaves: true }))
+      assert.include(yield* call(listed, "pay"), "did pay")
+    }))
 })
 
 describe("a server of HTTP with SSE", () => {

@@ -12,7 +12,8 @@ export interface Options {
   readonly every?: number
   readonly changes?: boolean
   readonly structured?: unknown
-  readonly result?: object
+  readonly result?: unknown
+  readonly spelling?: string
   readonly handshake?: object
   readonly listRefused?: boolean
   readonly note?: (text: string) => void
@@ -24,5 +25,6 @@ export interface ServerByHand {
 }
 export const stateless: string
 export const defaultTools: ReadonlyArray<unknown>
+export const spellings: { readonly [name: string]: (response: object) => unknown }
 export const textOf: (message: unknown) => string
 export const makeServer: (options: Options) => ServerByHand

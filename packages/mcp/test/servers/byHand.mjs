@@ -14,13 +14,28 @@ export const defaultTools = [
 /** A message as it is sent. */
 export const textOf = (message) => JSON.stringify(message).replaceAll(/"@(-?[\d.eE+-]+)@"/g, "$1")
 
+const withoutResult = ({ result, ...response }) => response
+
+/** Responses of JSON as other libraries write them. */
+export const spellings = {
+  "null as its error": (response) => ({ ...response, error: null }),
+  "an unknown field": (response) => ({ ...response, took: 3 }),
+  "its id as text": (response) => ({ ...response, id: String(response.id) }),
+  "itself in a batch": (response) => [response],
+  "no version": ({ jsonrpc, ...response }) => response,
+  "text as its error": (response) => ({ ...withoutResult(response), error: "boom" }),
+  "no code of its error": (response) => ({ ...withoutResult(response), error: { message: "boom" } }),
+  "a word as its code": (response) => ({ ...withoutResult(response), result: null, error: { code: "E_BOOM", message: "boom" } }),
+  "its code as text": (response) => ({ ...withoutResult(response), error: { code: "-32601", message: "boom" } })
+}
+
 /**
  * A server. `refusal` is its error for methods of other versions, `strict` refuses another version at `initialize`, `reports` the
  * progress notifications of a call, `changes` adds a tool in a call, `structured` is the structured content of each result: `"@12@"` is sent as
  * the number 12, as it is written. `result` is the result of each call, `handshake` has fields over those of the handshake, `listRefused` refuses
- * the list of tools.
+ * the list of tools, `spelling` is the name of another spelling of a call's response.
  */
-export const makeServer = ({ version, tools = defaultTools, refusal, strict = false, reports = 0, every = 20, changes = false, structured, result, handshake = {}, listRefused = false, note = () => {} }) => {
+export const makeServer = ({ version, tools = defaultTools, refusal, strict = false, reports = 0, every = 20, changes = false, structured, result, handshake = {}, listRefused = false, spelling, note = () => {} }) => {
   const complete = version === stateless ? { resultType: "complete" } : {}
   const listed = version === stateless ? { resultType: "complete", ttlMs: 0, cacheScope: "private" } : {}
   const unknown = refusal ?? { code: -32601, message: "no such method" }
@@ -60,9 +75,10 @@ export const makeServer = ({ version, tools = defaultTools, refusal, strict = fa
           // The notification may go another way than the answer.
           await new Promise((resolve) => setTimeout(resolve, 40))
         }
-        if (result !== undefined) return done({ ...complete, ...result })
-        if (structured !== undefined) return done({ ...complete, content: [], structuredContent: structured })
-        return done({ ...complete, content: [{ type: "text", text: `did ${params.name} for ${version}` }] })
+        const spelled = spellings[spelling] ?? ((response) => response)
+        if (result !== undefined) return spelled(done(typeof result === "object" && result !== null && !Array.isArray(result) ? { ...complete, ...result } : result))
+        if (structured !== undefined) return spelled(done({ ...complete, content: [], structuredContent: structured }))
+        return spelled(done({ ...complete, content: [{ type: "text", text: `did ${params.name} for ${version}` }] }))
       }
       default:
         return id === undefined ? undefined : refused({ code: -32601, message: "no such method" })
@@ -73,7 +89,7 @@ export const makeServer = ({ version, tools = defaultTools, refusal, strict = fa
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const { log, noise = [], partial = "", ...options } = JSON.parse(process.argv[2])
+  const { log, noise = [], partial = "", leaves = false, ...options } = JSON.parse(process.argv[2])
   const server = makeServer({ ...options, note: (text) => log && appendFileSync(log, `${text}\n`) })
   const send = (message) => {
     for (const line of noise) process.stdout.write(`${line}\n`)
@@ -81,7 +97,10 @@ if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.a
   }
   server.push = send
   createInterface({ input: process.stdin }).on("line", async (line) => {
-    const answer = await server.answer(JSON.parse(line), send)
-    if (answer !== undefined) send(answer)
+    const message = JSON.parse(line)
+    const answer = await server.answer(message, send)
+    // `leaves`: the process ends behind the response of a call, which has no end of line.
+    if (leaves && message.method === "tools/call") process.stdout.write(textOf(answer), () => process.exit(0))
+    else if (answer !== undefined) send(answer)
   })
 }

@@ -9,11 +9,18 @@ export interface Lines {
   readonly overflow: string
 }
 
-/** Makes a reader that is given the chunks in order. */
-export const lineReader = (): (chunk: string) => Lines => {
+/** A reader that is given the chunks in order. */
+export interface LineReader {
+  readonly read: (chunk: string) => Lines
+  /** The text behind the last end of line. */
+  readonly rest: () => string
+}
+
+/** Makes a reader of lines. */
+export const lineReader = (): LineReader => {
   let parts: Array<string> = []
   let length = 0
-  return (chunk) => {
+  const read = (chunk: string): Lines => {
     const pieces = chunk.split("\n")
     const last = pieces.pop()!
     if (pieces.length > 0) {
@@ -31,4 +38,5 @@ export const lineReader = (): (chunk: string) => Lines => {
     length = 0
     return { lines: pieces, overflow }
   }
+  return { read, rest: () => parts.join("") }
 }

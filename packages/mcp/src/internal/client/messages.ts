@@ -1,6 +1,6 @@
 /** JSON-RPC messages as servers write them: single or in batches, between lines and fields that are not JSON-RPC. */
 import * as JsonText from "@recourse/core/JsonText"
-import type * as McpSchema from "effect/ai/McpSchema"
+import * as McpSchema from "effect/ai/McpSchema"
 import * as Predicate from "effect/Predicate"
 
 /** Returns a value's own property, whatever the value is. */
@@ -16,27 +16,45 @@ const answeredId = (value: unknown): unknown =>
 
 const paramsOf = (value: unknown) => Predicate.isReadonlyObject(value) ? { params: value } : {}
 
+/** The fields of a response that does not name its version. JSON with other fields is noise, such as a line of a log. */
+const ofResponse = new Set(["id", "result", "error"])
+
+const isMessage = (value: unknown): boolean => {
+  const version = own(value, "jsonrpc")
+  return version === "2.0" ||
+    (version === undefined && Predicate.isObject(value) && Object.keys(value).every((key) => ofResponse.has(key)))
+}
+
+const codeOf = (value: unknown): unknown =>
+  typeof value === "string" && /^-\d{1,15}$/.test(value) ? Number(value) : value
+
+/** The error of a response, in the form of JSON-RPC if it is any text or any object. */
+const errorOf = (value: unknown): NonNullable<McpSchema.JsonRpcResponse["error"]> | undefined => {
+  if (typeof value !== "string" && !Predicate.isObject(value)) return undefined
+  const [code, message, data] = [codeOf(own(value, "code")), own(value, "message"), own(value, "data")]
+  return {
+    code: Number.isInteger(code) ? code as number : McpSchema.INTERNAL_ERROR_CODE,
+    message: typeof value === "string" ? value : typeof message === "string" ? message : "",
+    ...(data === undefined ? {} : { data })
+  }
+}
+
 /** Returns the message without unknown fields, or `undefined` if the value is no JSON-RPC message. */
 const messageOf = (value: unknown): McpSchema.JsonRpcMessage | undefined => {
-  if (own(value, "jsonrpc") !== "2.0") return undefined
+  if (!isMessage(value)) return undefined
   const jsonrpc = "2.0" as const
-  const [id, method, error] = [own(value, "id"), own(value, "method"), own(value, "error")]
+  const [id, method, result] = [own(value, "id"), own(value, "method"), own(value, "result")]
   if (typeof method === "string") {
     const params = paramsOf(own(value, "params"))
     return isId(id) ? { jsonrpc, id, method, ...params } : { jsonrpc, method, ...params }
   }
   const answered = answeredId(id)
-  const [code, message, data] = [own(error, "code"), own(error, "message"), own(error, "data")]
-  if (typeof code === "number" && Number.isInteger(code)) {
-    return {
-      jsonrpc,
-      id: isId(answered) ? answered : null,
-      error: { code, message: typeof message === "string" ? message : "", ...(data === undefined ? {} : { data }) }
-    }
+  const error = errorOf(own(value, "error"))
+  const isCoded = Number.isInteger(own(own(value, "error"), "code"))
+  if (error !== undefined && (isCoded || (isId(answered) && (result ?? undefined) === undefined))) {
+    return { jsonrpc, id: isId(answered) ? answered : null, error }
   }
-  return isId(answered) && Object.hasOwn(value as object, "result")
-    ? { jsonrpc, id: answered, result: own(value, "result") }
-    : undefined
+  return isId(answered) && Object.hasOwn(value as object, "result") ? { jsonrpc, id: answered, result } : undefined
 }
 
 /** The answer to a request of a server: the client has no capabilities, so it answers pings, and refuses all else. */

@@ -30,9 +30,10 @@ const textOr = (value: unknown, other: string): string => typeof value === "stri
  */
 export const repairHandshake = (raw: unknown): unknown => {
   if (!isFields(raw)) return raw
-  const { capabilities, instructions, serverInfo, ...rest } = raw
+  const { _meta, capabilities, instructions, serverInfo, ...rest } = raw
   return {
     ...rest,
+    ...(isFields(_meta) ? { _meta } : undefined),
     capabilities: { tools: {}, ...capabilitiesOf(capabilities) },
     serverInfo: { name: textOr(own(serverInfo, "name"), "unknown"), version: textOr(own(serverInfo, "version"), "") },
     ...(typeof instructions === "string" ? { instructions } : undefined)

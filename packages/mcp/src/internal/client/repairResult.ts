@@ -22,6 +22,7 @@ const shortened = (key: string, value: unknown): unknown =>
     ? `${value.length} characters of base64`
     : value
 
+/** Any value as text. */
 const textOf = (value: unknown): Fields => ({
   type: "text",
   text: typeof value === "string" ? value : JSON.stringify(value, shortened) ?? ""
@@ -95,9 +96,10 @@ const isOther = ({ resultType, task }: Fields): boolean =>
 /** The version in which structured content is any JSON; before that, it is an object. */
 const firstOfAnyStructure: ProtocolVersion = "2026-07-28"
 
-/** Returns a result of `tools/call` in the form of MCP in that version; a value that is no result is returned as it is. */
-export const repairResult = (version: ProtocolVersion) => (raw: unknown): unknown => {
-  if (!isFields(raw) || isOther(raw)) return raw
+/** Returns a result of `tools/call` in the form of MCP in that version. A value without fields is the content. */
+export const repairResult = (version: ProtocolVersion) => (given: unknown): unknown => {
+  const raw = isFields(given) && !Array.isArray(given) ? given : { content: given }
+  if (isOther(raw)) return raw
   const { _meta, content, isError, resultType, structuredContent, ...others } = withoutNulls(raw)
   const isStructured = isFields(structuredContent) || version >= firstOfAnyStructure
   const known = blocksOf(content, version)

@@ -2,6 +2,7 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import * as Sink from "effect/Sink"
 import * as Stream from "effect/Stream"
 import * as McpClient from "effect/ai/McpClient"
 import { McpClientError, TransportError } from "effect/ai/McpClientError"
@@ -39,7 +40,7 @@ const isOfNotification = (message: McpSchema.JsonRpcMessage): boolean =>
 
 /** The server's output without noise and without notifications, which the inbox receives. */
 const cleaned = <E>(stdout: Stream.Stream<Uint8Array, E>, inbox: Inbox.Inbox): Stream.Stream<Uint8Array, E> => {
-  const read = lineReader()
+  const reader = lineReader()
   const clean = (line: string): Effect.Effect<string> => {
     const messages = messagesIn(line)
     if (messages === undefined) {
@@ -64,16 +65,21 @@ const cleaned = <E>(stdout: Stream.Stream<Uint8Array, E>, inbox: Inbox.Inbox): S
     Stream.decodeText(),
     Stream.mapEffect((chunk) =>
       Effect.gen(function*() {
-        const { lines, overflow } = read(chunk)
+        const { lines, overflow } = reader.read(chunk)
         let out = ""
         for (const line of lines) out += yield* clean(line)
         return out + overflow
       })
     ),
+    // The last response of a process may have no end of line.
+    Stream.concat(Stream.fromEffect(Effect.suspend(() => clean(reader.rest())))),
     Stream.filter((text) => text !== ""),
     Stream.encodeText
   )
 }
+
+/** Time from the end of a process's standard input to that of its output. */
+const closing = "250 millis"
 
 /** Length of the remembered end of a server's standard error. */
 const remembered = 2_000
@@ -132,8 +138,14 @@ export const stdio = (
     const watched = ChildProcessSpawner.make((command) =>
       Effect.map(spawner.spawn(command), (handle) => {
         process = handle
+        const ended = Deferred.makeUnsafe<void>()
         const streams: Record<string | symbol, unknown> = {
-          stdout: cleaned(handle.stdout, inbox),
+          // A process that ends closes both: its last response is read first.
+          stdin: Sink.catchCause(
+            handle.stdin,
+            (cause) => Effect.andThen(Effect.timeoutOption(Deferred.await(ended), closing), Effect.failCause(cause))
+          ),
+          stdout: cleaned(handle.stdout, inbox).pipe(Stream.ensuring(Deferred.succeed(ended, undefined))),
           stderr: errorOutput.watched(handle.stderr)
         }
         return new Proxy(handle, {
