@@ -18,6 +18,8 @@ const Strict = Tool.make("strict", {
 
 const Ping = Tool.make("ping", { success: Schema.Unknown })
 
+const Bare = Tool.make("bare", { parameters: Schema.Struct({}), success: Schema.Unknown }).annotate(Tool.Strict, true)
+
 const options = { disableToolCallResolution: true, toolCallValidation: "deferred" } as const
 
 const call = (toolName: string, input: string, toolCallId = "c") => ({
@@ -47,6 +49,7 @@ describe("tools", () => {
         toolkit: Toolkit.make(
           Search,
           Strict,
+          Bare,
           Ping.annotate(Tool.Strict, false).annotate(AiSdk.ToolProviderOptions, {
             anthropic: { cacheControl: { type: "ephemeral" } }
           }),
@@ -79,6 +82,12 @@ describe("tools", () => {
             required: ["query", "limit"],
             additionalProperties: false
           }
+        },
+        {
+          type: "function",
+          name: "bare",
+          strict: true,
+          inputSchema: { type: "object", properties: {}, required: [], additionalProperties: false }
         },
         {
           type: "function",

@@ -17,6 +17,7 @@ import * as AiError from "effect/ai/AiError"
 import * as IdGenerator from "effect/ai/IdGenerator"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
+import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Config from "effect/Config"
@@ -39,6 +40,7 @@ import * as Presets from "./Presets.ts"
 import * as Exchange from "./internal/exchange.ts"
 import * as SpanAttributes from "./internal/answer/spanAttributes.ts"
 import { checkClientOptions } from "./internal/optionKinds.ts"
+import { readStrictCalls } from "./internal/request/toolDefinitions.ts"
 import * as Settings from "./Settings.ts"
 import * as SetupError from "./SetupError.ts"
 import * as Target from "./internal/connection/target.ts"
@@ -111,25 +113,26 @@ export const make = (
         settings,
         target,
         tools: request.responseFormat.type === "json" ? [] : request.tools.map(({ name }) => name),
+        readCall: readStrictCalls(request.tools),
         now: () => fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
       }
     }
 
     const generateText = (request: LanguageModel.ProviderOptions) =>
       Effect.withFiber((fiber) => {
-        const { exchange, now, settings, target, tools } = prepare(request, false, fiber)
+        const { exchange, now, readCall, settings, target, tools } = prepare(request, false, fiber)
         return Effect.flatMap(idSource, (newId) =>
           Effect.flatMap(withTimeout(exchange(Connection.send), settings.timeout, target), ({ answer, toolMode }) => {
             const parts = Answer.whole(answer, { target, toolMode, newId, now: now(), tools })
             if (Result.isFailure(parts)) return Effect.fail(parts.failure)
             SpanAttributes.answered(request.span, parts.success)
-            return Effect.succeed(parts.success)
+            return Effect.succeed(parts.success.map(readCall))
           }))
       }).pipe(Effect.mapError(aiError("generateText")))
 
     const prepareStream = (request: LanguageModel.ProviderOptions) =>
       Effect.withFiber((fiber) => {
-        const { exchange, now, settings: { timeout }, target, tools } = prepare(request, true, fiber)
+        const { exchange, now, readCall, settings: { timeout }, target, tools } = prepare(request, true, fiber)
         return Effect.map(idSource, (newId) => {
           const answered = Effect.map(
             exchange(Connection.stream),
@@ -138,7 +141,7 @@ export const make = (
           )
           const stream = Stream.mapArray(Stream.unwrap(answered), (parts) => {
             SpanAttributes.answered(request.span, parts)
-            return parts
+            return Arr.map(parts, readCall)
           })
           return timeout === undefined
             ? stream

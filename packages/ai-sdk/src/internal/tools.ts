@@ -6,8 +6,6 @@ import type {
   SharedV4ProviderOptions
 } from "@ai-sdk/provider"
 import * as Context from "effect/Context"
-import * as Exit from "effect/Exit"
-import * as Schema from "effect/Schema"
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import * as Tool from "effect/ai/Tool"
 import * as JsonText from "@recourse/core/JsonText"
@@ -29,7 +27,7 @@ const converted = oncePerDialect((tool: Tool.Any, transformer): LanguageModelV4F
   return {
     type: "function",
     name: tool.name,
-    inputSchema: inDialect(tool) ? Tool.getJsonSchema(tool, { transformer }) : ToolSchema.parametersOf(tool),
+    inputSchema: ToolSchema.strictOf(tool, transformer)?.schema ?? ToolSchema.parametersOf(tool),
     ...(description === undefined ? undefined : { description }),
     ...(strict === undefined ? undefined : { strict }),
     ...(Object.keys(options).length === 0 ? undefined : { providerOptions: options })
@@ -73,12 +71,9 @@ export const parseInput = (
 ): unknown => {
   if (tool !== undefined && isProviderDefined(tool)) return parse(input)
   const params = JsonText.argumentsOf(input)
-  if (tool === undefined || tool.parametersSchema === Tool.EmptyParams) return params
-  return inDialect(tool) ? fromDialect(params, tool.parametersSchema, transformer) : params
+  const strict = tool === undefined ? undefined : ToolSchema.strictOf(tool, transformer)
+  return strict === undefined ? params : strict.read(params)
 }
-
-const inDialect = (tool: Tool.Any): boolean =>
-  Tool.getStrictMode(tool) === true && !(Tool.isDynamic(tool) && tool.jsonSchema !== undefined)
 
 const parse = (input: string): unknown => {
   try {
@@ -87,19 +82,3 @@ const parse = (input: string): unknown => {
     return input
   }
 }
-
-// A strict tool was described in the provider's dialect (an optional field is a nullable one, say), and its arguments
-// come back in that dialect. Arguments that do not follow it are left for the tool's own schema to refuse.
-const fromDialect = (params: unknown, schema: Schema.Top, transformer: Transformer): unknown => {
-  const { decode, encode } = codecs(schema, transformer)
-  const decoded = decode(params)
-  if (Exit.isFailure(decoded)) return params
-  const encoded = encode(decoded.value)
-  return Exit.isSuccess(encoded) ? encoded.value : params
-}
-
-const codecs = oncePerDialect((schema: Schema.Top, transformer) => {
-  // the services that a tool's schema may need are not in the type of `Tool.Any`; without them it is left as it came
-  const codec = schema as Schema.Codec<unknown>
-  return { decode: Schema.decodeUnknownExit(transformer(codec).codec), encode: Schema.encodeExit(codec) }
-})

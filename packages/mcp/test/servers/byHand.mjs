@@ -14,7 +14,7 @@ export const defaultTools = [
 /** A message as it is sent. */
 export const textOf = (message) => JSON.stringify(message).replaceAll(/"@(-?[\d.eE+-]+)@"/g, "$1")
 
-const withoutResult = ({ result, ...response }) => response
+const without = (field, response) => Object.fromEntries(Object.entries(response).filter(([key]) => key !== field))
 
 /** Responses of JSON as other libraries write them. */
 export const spellings = {
@@ -22,11 +22,11 @@ export const spellings = {
   "an unknown field": (response) => ({ ...response, took: 3 }),
   "its id as text": (response) => ({ ...response, id: String(response.id) }),
   "itself in a batch": (response) => [response],
-  "no version": ({ jsonrpc, ...response }) => response,
-  "text as its error": (response) => ({ ...withoutResult(response), error: "boom" }),
-  "no code of its error": (response) => ({ ...withoutResult(response), error: { message: "boom" } }),
-  "a word as its code": (response) => ({ ...withoutResult(response), result: null, error: { code: "E_BOOM", message: "boom" } }),
-  "its code as text": (response) => ({ ...withoutResult(response), error: { code: "-32601", message: "boom" } })
+  "no version": (response) => without("jsonrpc", response),
+  "text as its error": (response) => ({ ...without("result", response), error: "boom" }),
+  "no code of its error": (response) => ({ ...without("result", response), error: { message: "boom" } }),
+  "a word as its code": (response) => ({ ...without("result", response), result: null, error: { code: "E_BOOM", message: "boom" } }),
+  "its code as text": (response) => ({ ...without("result", response), error: { code: "-32601", message: "boom" } })
 }
 
 /**

@@ -2,7 +2,10 @@
 import * as ToolSchema from "@recourse/core/ToolSchema"
 import * as AiError from "effect/ai/AiError"
 import type * as LanguageModel from "effect/ai/LanguageModel"
+import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
+import type * as Response from "effect/ai/Response"
 import * as Tool from "effect/ai/Tool"
+import type { JsonSchema } from "effect/JsonSchema"
 import * as Result from "effect/Result"
 import type * as InlineTools from "./inlineTools.ts"
 import type { Quirks } from "../../Quirks.ts"
@@ -42,6 +45,23 @@ export const describe = (
   })
 }
 
+const parametersIn = (tool: Tool.Any, schemas: Quirks["schemas"]): JsonSchema => {
+  const schema = ToolSchema.strictOf(tool, toCodecOpenAI)?.schema ?? ToolSchema.parametersOf(tool)
+  return schemas === "subset" ? schemaSubset(schema) as JsonSchema : schema
+}
+
+/** Reads the arguments of strict tools in the form of their own schemas. */
+export const readStrictCalls = (tools: ReadonlyArray<Tool.Any>) =>
+<Part extends { readonly type: string }>(
+  part: Part | Response.ToolCallPartEncoded
+): Part | Response.ToolCallPartEncoded => {
+  if (part.type !== "tool-call") return part
+  const call = part as Response.ToolCallPartEncoded
+  const tool = tools.find(({ name }) => name === call.name)
+  const strict = tool === undefined ? undefined : ToolSchema.strictOf(tool, toCodecOpenAI)
+  return strict === undefined ? part : { ...call, params: strict.read(call.params) }
+}
+
 const define = (tool: Tool.Any, schemas: Quirks["schemas"]): Result.Result<Definition, AiError.AiErrorReason> => {
   if (Tool.isProviderDefined(tool)) {
     return Result.fail(
@@ -55,7 +75,7 @@ const define = (tool: Tool.Any, schemas: Quirks["schemas"]): Result.Result<Defin
     try: (): Definition => ({
       name: tool.name,
       description: Tool.getDescription(tool),
-      parameters: schemas === "subset" ? schemaSubset(ToolSchema.parametersOf(tool)) : ToolSchema.parametersOf(tool),
+      parameters: parametersIn(tool, schemas),
       strict: Tool.getStrictMode(tool) === true ? true : undefined
     }),
     catch: (error) =>
