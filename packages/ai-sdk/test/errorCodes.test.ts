@@ -13,31 +13,42 @@ describe("codes", () => {
       "exceeded_current_quota_error",
       "billing_error",
       "billing_not_active",
-      "billing_hard_limit_reached"
+      "billing_hard_limit_reached",
+      "insufficient_balance",
+      "insufficient_credits"
     ],
     "Authentication InvalidKey": [
       "invalid_api_key",
       "API_KEY_INVALID",
       "authentication_error",
       "invalid_authentication_error",
-      "UNAUTHENTICATED"
+      "UNAUTHENTICATED",
+      "unauthorized"
     ],
-    "Authentication ExpiredKey": ["API_KEY_EXPIRED", "expired_api_key"],
+    "Authentication ExpiredKey": ["API_KEY_EXPIRED", "expired_api_key", "token_expired"],
     "Authentication MissingKey": ["missing_api_key"],
     "Authentication InsufficientPermissions": [
       "permission_error",
       "PERMISSION_DENIED",
       "account_deactivated",
+      "access_denied",
       "unsupported_country_region_territory"
     ],
     "ContentPolicy": [
       "content_filter",
       "content_policy_violation",
       "ResponsibleAIPolicyViolation",
-      "moderation_blocked"
+      "moderation_blocked",
+      "data_inspection_failed"
     ],
-    "InvalidRequest prompt": ["context_length_exceeded"],
-    "InvalidRequest model": ["model_not_found"]
+    "InvalidRequest prompt": [
+      "context_length_exceeded",
+      "context_window_exceeded",
+      "exceed_context_size_error",
+      "string_above_max_length",
+      "request_too_large"
+    ],
+    "InvalidRequest model": ["model_not_found", "unknown_model"]
   }
 
   for (const [expected, codes] of Object.entries(meanings)) {
@@ -64,8 +75,7 @@ describe("codes", () => {
       "FAILED_PRECONDITION",
       "OUT_OF_RANGE",
       "NOT_FOUND",
-      "not_found_error",
-      "request_too_large"
+      "not_found_error"
     ],
     "RateLimit again": ["rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED", "too_many_requests"],
     "InternalProvider again": [
@@ -175,6 +185,18 @@ describe("codes", () => {
       // A server's prose is not parsed: a compaction is tried once.
       const prose = factsOf(yield* failureOf(api({ statusCode: 400, responseBody: "no JSON" })))
       assert.strictEqual(prose?.["kind"], "unexplained")
+      assert.strictEqual(factsOf(yield* failureOf(api({ statusCode: 413 })))?.["kind"], "context-length")
+      const kinds: Readonly<Record<string, string | undefined>> = {
+        "messages": "unexplained",
+        "input_tokens": "unexplained",
+        "temperature": undefined
+      }
+      for (const [param, kind] of Object.entries(kinds)) {
+        const facts = factsOf(yield* failureOf(api({ statusCode: 400, data: { error: { code: 400, param } } })))
+        assert.strictEqual(facts?.["kind"], kind, param)
+      }
+      const id = { code: "string_above_max_length", param: "messages.[2].tool_calls.[0].id" }
+      assert.isUndefined(factsOf(yield* failureOf(api({ statusCode: 400, data: { error: id } })))?.["kind"])
     }))
 
   it.effect("shows only texts like codes, because providers write keys there", () =>

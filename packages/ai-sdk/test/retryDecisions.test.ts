@@ -14,7 +14,8 @@ describe("statuses", () => {
   // Without advice of the package, with the advice to retry, and with the advice not to.
   const decisions: ReadonlyArray<readonly [ReadonlyArray<number>, string, string, string]> = [
     [[300, 301, 307, 308, 399], "InvalidRequest baseURL", "InvalidRequest baseURL", "InvalidRequest baseURL"],
-    [[400, 404, 405, 410, 413, 422, 424, 426, 499], "InvalidRequest", "InternalProvider again", "InvalidRequest"],
+    [[400, 404, 405, 410, 422, 424, 426, 499], "InvalidRequest", "InternalProvider again", "InvalidRequest"],
+    [[413], "InvalidRequest prompt", "InternalProvider again", "InvalidRequest prompt"],
     [[401], "Authentication InvalidKey", "InternalProvider again", "Authentication InvalidKey"],
     [[402], "QuotaExhausted", "InternalProvider again", "QuotaExhausted"],
     [

@@ -3,6 +3,7 @@ import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import * as AiError from "effect/ai/AiError"
 import * as Headers from "effect/http/Headers"
+import * as ProviderCode from "@recourse/core/ProviderCode"
 import * as ProviderResponse from "@recourse/core/ProviderResponse"
 import * as TransportRetry from "@recourse/core/TransportRetry"
 import { findInCauses, isUnreadable, networkCode } from "./causes.ts"
@@ -13,9 +14,6 @@ export interface Surroundings {
   /** Redacts a text. */
   readonly scrub: (text: string) => string
 }
-
-/** Parameters that hold the conversation. */
-const inputs: ReadonlySet<string> = new Set(["messages", "input", "prompt", "contents"])
 
 export const offProtocol = "The provider's answer does not follow its protocol"
 
@@ -89,26 +87,30 @@ const exchangeOf = (answer: Answer, codes: ReadonlyArray<string>, { now, scrub }
   }
 }
 
+const tooLong = ({ common, metadataOf }: Exchange): AiError.InvalidRequestError =>
+  new AiError.InvalidRequestError({
+    parameter: "prompt",
+    constraint: "must fit into the model's context window",
+    ...common,
+    metadata: metadataOf("context-length")
+  })
+
 /** The reason of a known code. */
 const byMeaning = (
   codes: ReadonlyArray<string>,
-  { common, metadataOf }: Exchange
+  exchange: Exchange
 ): AiError.AiErrorReason | undefined => {
-  const meaning = meaningOf(codes)
-  switch (meaning?._tag) {
+  const { common, param } = exchange
+  const meaning = meaningOf(codes, param)
+  switch (meaning) {
+    case undefined:
+      return undefined
     case "Quota":
       return new AiError.QuotaExhaustedError(common)
-    case "Authentication":
-      return new AiError.AuthenticationError({ kind: meaning.kind, ...common })
     case "ContentPolicy":
       return new AiError.ContentPolicyError({ description: "The provider refused the content", ...common })
     case "ContextLength":
-      return new AiError.InvalidRequestError({
-        parameter: "prompt",
-        constraint: "must fit into the model's context window",
-        ...common,
-        metadata: metadataOf("context-length")
-      })
+      return tooLong(exchange)
     case "UnknownModel":
       return new AiError.InvalidRequestError({
         parameter: "model",
@@ -116,7 +118,7 @@ const byMeaning = (
         ...common
       })
     default:
-      return undefined
+      return new AiError.AuthenticationError({ kind: meaning, ...common })
   }
 }
 
@@ -171,12 +173,11 @@ const unanswered = (answer: Answer, retryable: unknown, { common }: Exchange): A
 }
 
 /** A status by which a repeated request is refused again. */
-const refusal = (
-  status: number,
-  description: string,
-  { common, metadataOf, param }: Exchange
-): AiError.AiErrorReason => {
+const refusal = (status: number, description: string, exchange: Exchange): AiError.AiErrorReason => {
+  const { common, metadataOf, param } = exchange
   switch (status) {
+    case 413:
+      return tooLong(exchange)
     case 401:
       return new AiError.AuthenticationError({ kind: "InvalidKey", ...common })
     case 402:
@@ -187,7 +188,7 @@ const refusal = (
       return new AiError.InvalidRequestError({
         description,
         ...common,
-        ...(status === 400 && (typeof param !== "string" || inputs.has(param))
+        ...(status === 400 && (typeof param !== "string" || ProviderCode.isPrompt(param))
           ? { metadata: metadataOf("unexplained") }
           : undefined)
       })

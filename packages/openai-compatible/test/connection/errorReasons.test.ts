@@ -123,6 +123,8 @@ describe("a failed answer", () => {
     [400, { error: "insufficient_quota" }, bad],
     [400, [], bad],
     [400, "no json", bad],
+    [400, { error: { code: "billing_error" } }, quota],
+    [400, { error: { code: "account_deactivated" } }, "AuthenticationError InsufficientPermissions"],
     [400, { error: { code: "content_filter" } }, "ContentPolicyError"],
     [403, { error: { metadata: { reasons: ["violence"] } } }, "ContentPolicyError"],
     [400, { error: { metadata: { reasons: ["violence"] } } }, bad],
@@ -167,6 +169,9 @@ describe("a failed answer", () => {
         type: "limits",
         kind: "unexplained"
       })
+      // vLLM names the length of the prompt.
+      const length = { error: { code: 400, type: "BadRequestError", param: "input_tokens" } }
+      assert.strictEqual(factsOf(yield* reasonOf({ status: 400, body: length }))["kind"], "unexplained")
       const odd = { error: { code: "two words", type: "x".repeat(65), param: `a${key}b`, status: 500 } }
       const shown = yield* reasonOf({ status: 400, body: odd, headers: { "request-id": "req_2" } })
       assert.deepStrictEqual(factsOf(shown), { status: 400, requestId: "req_2" })

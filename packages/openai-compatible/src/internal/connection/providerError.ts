@@ -8,107 +8,25 @@ import * as AiError from "effect/ai/AiError"
 import * as Duration from "effect/Duration"
 import type * as Headers from "effect/http/Headers"
 import type * as Schema from "effect/Schema"
+import * as ProviderCode from "@recourse/core/ProviderCode"
 import * as ProviderResponse from "@recourse/core/ProviderResponse"
 import * as TransportRetry from "@recourse/core/TransportRetry"
 import { ownField } from "../answer/ownField.ts"
 import type { Codes } from "./errorCodes.ts"
 import type { Target } from "./target.ts"
 
-const quota = new Set([
-  "insufficient_quota",
-  "quota_exceeded",
-  "exceeded_current_quota_error",
-  "billing_hard_limit_reached",
-  "billing_not_active",
-  "insufficient_balance",
-  "insufficient_credits",
-  "insufficient_user_quota",
-  "base_resp_1008"
-])
-const contentPolicy = new Set([
-  "content_policy_violation",
-  "content_policy",
-  "content_filter",
-  "content_filter_error",
-  "content_moderation",
-  "moderation_blocked",
-  "responsibleaipolicyviolation",
-  "data_inspection_failed",
-  "base_resp_1026",
-  "base_resp_1027"
-])
-const contextLength = new Set([
-  "context_length_exceeded",
-  "context_window_exceeded",
-  "context_limit_exceeded",
-  "exceed_context_size_error",
-  "string_above_max_length",
-  "request_too_large"
-])
-const authentication: ReadonlyMap<string, AiError.AuthenticationError["kind"]> = new Map<
-  string,
-  AiError.AuthenticationError["kind"]
->([
-  ["invalid_api_key", "InvalidKey"],
-  ["incorrect_api_key_error", "InvalidKey"],
-  ["invalid_authentication_error", "InvalidKey"],
-  ["authentication_error", "InvalidKey"],
-  ["api_key_invalid", "InvalidKey"],
-  ["unauthenticated", "InvalidKey"],
-  ["unauthorized", "InvalidKey"],
-  ["base_resp_1004", "InvalidKey"],
-  ["base_resp_2049", "InvalidKey"],
-  ["expired_api_key", "ExpiredKey"],
-  ["api_key_expired", "ExpiredKey"],
-  ["token_expired", "ExpiredKey"],
-  ["missing_api_key", "MissingKey"],
-  ["permission_denied", "InsufficientPermissions"],
-  ["permission_error", "InsufficientPermissions"],
-  ["insufficient_permissions", "InsufficientPermissions"],
-  ["access_denied", "InsufficientPermissions"],
-  ["unsupported_country_region_territory", "InsufficientPermissions"]
-])
-const unknownModel = new Set([
-  "model_not_found",
-  "model_not_found_error",
-  "unknown_model",
-  "invalid_model",
-  "resource_not_found_error"
-])
 const modelOutput = new Set(["tool_use_failed", "json_validate_failed"])
-const overloaded = new Set(["overloaded_error", "engine_overloaded_error", "overloaded", "unavailable_error"])
-const rateLimit = new Set([
-  "rate_limit_exceeded",
-  "rate_limit_error",
-  "rate_limit_reached_error",
-  "rate_limited",
-  "too_many_requests",
-  "resource_exhausted",
-  "base_resp_1002",
-  "base_resp_1039",
-  "base_resp_1041"
-])
-const invalidRequest = new Set([
-  "invalid_request_error",
-  "invalid_request",
-  "invalid_argument",
-  "badrequesterror",
-  "base_resp_2013"
-])
 
-/** Parameters that hold the conversation. */
-const inputs = new Set(["messages", "input", "prompt", "contents"])
+/** True if one of the codes has the meaning. */
+const means = (codes: Codes, ...meanings: ReadonlyArray<ProviderCode.Meaning>): boolean =>
+  [...codes.all].some((code) => meanings.some((meaning) => ProviderCode.meaningOf(code, codes.param) === meaning))
 
-/** True for the id or the name of a past call: too long, it is no long prompt. */
-const isOfCall = (param: string | undefined): boolean => /\.(?:id|tool_call_id|name)$/.test(param ?? "")
-
-const has = (set: ReadonlySet<string>, codes: Codes): boolean => {
-  for (const code of codes.all) if (set.has(code)) return true
-  return false
-}
+/** True if one of the codes has one of the statuses. */
+const haveStatus = (codes: Codes, ...statuses: ReadonlyArray<number>): boolean =>
+  [...codes.all].some((code) => statuses.includes(ProviderCode.statusOf(code) ?? 0))
 
 /** True if the account, not the rate, is used up: waiting does not help. */
-export const isQuota = (status: number | undefined, codes: Codes): boolean => status === 402 || has(quota, codes)
+export const isQuota = (status: number | undefined, codes: Codes): boolean => status === 402 || means(codes, "Quota")
 
 /**
  * The server is failing or busy for now. `AiError.retryAfter` reads the wait that the server asked for from any reason, but
@@ -223,8 +141,10 @@ const redirected = ({ described, status }: Exchange): Reason =>
 /** The account is used up, or the content or its length is refused. */
 const refused = ({ codes, common, described, facts, status }: Exchange): Reason => {
   if (isQuota(status, codes)) return new AiError.QuotaExhaustedError(common)
-  if (has(contentPolicy, codes) || (status === 403 && codes.moderated)) return new AiError.ContentPolicyError(described)
-  if ((has(contextLength, codes) && !isOfCall(codes.param)) || status === 413) {
+  if (means(codes, "ContentPolicy") || (status === 403 && codes.moderated)) {
+    return new AiError.ContentPolicyError(described)
+  }
+  if (means(codes, "ContextLength") || status === 413) {
     return new AiError.InvalidRequestError({
       ...described,
       metadata: { openaiCompatible: { ...facts, kind: "context-length" } },
@@ -235,8 +155,10 @@ const refused = ({ codes, common, described, facts, status }: Exchange): Reason 
   return undefined
 }
 
+const keyKinds = ["InvalidKey", "ExpiredKey", "MissingKey", "InsufficientPermissions"] as const
+
 const unauthenticated = ({ codes, described, status }: Exchange, { hasKey }: Target): Reason => {
-  const coded = [...codes.all].map((code) => authentication.get(code)).find((kind) => kind !== undefined)
+  const coded = keyKinds.find((kind) => means(codes, kind))
   const kind = coded ??
     (status === 401
       ? hasKey ? "InvalidKey" : "MissingKey"
@@ -247,7 +169,7 @@ const unauthenticated = ({ codes, described, status }: Exchange, { hasKey }: Tar
 }
 
 const unknown = ({ codes, described, status }: Exchange, { model }: Target): Reason =>
-  status === 404 || has(unknownModel, codes)
+  status === 404 || means(codes, "UnknownModel")
     ? new AiError.InvalidRequestError({
       ...described,
       parameter: "model",
@@ -264,19 +186,19 @@ const busy: ReadonlySet<number> = new Set([408, 409, 424, 425, 498, 499])
 
 /** Another request may succeed, at once or later. */
 const temporary = ({ codes, common, described, retryAfter, status }: Exchange): Reason => {
-  if (has(modelOutput, codes)) {
+  if ([...codes.all].some((code) => modelOutput.has(code))) {
     return new AiError.InvalidOutputError({ description: described.description, metadata: common.metadata })
   }
-  if (has(overloaded, codes)) return unavailable(described, retryAfter)
-  if (status === 429 || has(rateLimit, codes)) {
+  if (haveStatus(codes, 503, 529)) return unavailable(described, retryAfter)
+  if (status === 429 || haveStatus(codes, 429)) {
     return new AiError.RateLimitError({ ...common, ...(retryAfter === undefined ? undefined : { retryAfter }) })
   }
   return status !== undefined && (status >= 500 || busy.has(status)) ? unavailable(described, retryAfter) : undefined
 }
 
 const invalid = ({ codes, described, facts, parameter, status }: Exchange): Reason => {
-  if (status === undefined && !has(invalidRequest, codes)) return undefined
-  const isUnexplained = status === 400 && (codes.param === undefined || inputs.has(codes.param))
+  if (status === undefined && !haveStatus(codes, 400)) return undefined
+  const isUnexplained = status === 400 && (codes.param === undefined || ProviderCode.isPrompt(codes.param))
   return new AiError.InvalidRequestError({
     ...described,
     ...(isUnexplained ? { metadata: { openaiCompatible: { ...facts, kind: "unexplained" } } } : undefined),
