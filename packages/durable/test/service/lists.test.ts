@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Runs } from "@recourse/core"
 import { RunStore } from "@recourse/durable"
 import { NodeSqliteClient } from "@recourse/sql"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 
 const stores = {
   memory: RunStore.layerMemory,
@@ -25,6 +25,11 @@ for (const [name, store] of Object.entries(stores)) {
         const all = yield* list({})
         assert.strictEqual(all.length, ids.length)
         const [middle] = all.slice(4)
+        const now = yield* Clock.currentTimeMillis
+        for (const { startedAt, updatedAt } of all) {
+          assert.closeTo(startedAt, now, 60_000)
+          assert.closeTo(updatedAt, now, 60_000)
+        }
         const queries: ReadonlyArray<Runs.Query> = [
           ...ids.map((idPrefix) => ({ idPrefix })),
           { idPrefix: "a_", agent: "chief" },

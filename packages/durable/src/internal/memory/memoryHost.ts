@@ -1,7 +1,7 @@
 /** Host in memory. */
 import * as Effect from "effect/Effect"
 import { ended } from "../store/unemittedEnds.ts"
-import { at, copy, endOf, type MemoryRows, type Row } from "./memoryRows.ts"
+import { copy, endOf, type MemoryRows, type Row } from "./memoryRows.ts"
 import type { Host, Lease, Leaving, Settlement, StartedRun, StoredRun, WakeUp } from "../store/store.ts"
 import { memoryTake } from "./memoryTake.ts"
 import { settlingOf } from "../store/settleTransitions.ts"
@@ -109,7 +109,7 @@ export const memoryHost = (rows: MemoryRows, wakeUps: WakeUps): Host => {
   }
   return {
     insert: (started) =>
-      at((now) => {
+      rows.at((now) => {
         const there = rows.all.get(started.runId)
         if (there !== undefined) return { run: there.run, isNew: false }
         const row = rowOf(started, now)
@@ -140,14 +140,14 @@ export const memoryHost = (rows: MemoryRows, wakeUps: WakeUps): Host => {
         })
       ),
     settle: (hold, leaving) =>
-      at((now) => {
+      rows.at((now) => {
         const isLeft = leave(rows, hold, leaving, now)
         if (isLeft && leaving.status === "lent") wakeUps.emit(queued)
         else if (isLeft && leaving.status !== "asked") changed(hold.runId, true)
         return isLeft
       }),
     decide: (runId, segment, decisions) =>
-      at((now) => {
+      rows.at((now) => {
         const row = rows.all.get(runId)
         const twice = decisions.find(({ callId }) =>
           row?.run.segment !== segment ||
@@ -160,7 +160,7 @@ export const memoryHost = (rows: MemoryRows, wakeUps: WakeUps): Host => {
         return { decidedBefore: undefined }
       }),
     cancel: (runId) =>
-      at((now) => {
+      rows.at((now) => {
         const row = rows.all.get(runId)
         if (row === undefined || ended.has(row.run.status)) return false
         rows.change(row, now, { isCancelled: true })

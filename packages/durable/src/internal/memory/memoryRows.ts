@@ -1,4 +1,4 @@
-/** Rows of durable runs in memory, shared by a host and a log. The clock is the monotonic one. */
+/** Rows of durable runs in memory, shared by a host and a log. The clock is the monotonic one, in milliseconds since the epoch. */
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { monotonicMillis } from "@recourse/core/Runs"
@@ -24,10 +24,6 @@ export interface Row {
 /** Returns a value's JSON copy: a store shares no object with a run. */
 export const copy = <A>(value: A): A => value === undefined ? value : JSON.parse(JSON.stringify(value)) as A
 
-/** Uses the time, in milliseconds. */
-export const at = <A>(use: (now: number) => A): Effect.Effect<A> =>
-  Effect.clockWith((clock) => Effect.sync(() => use(Math.floor(monotonicMillis(clock)))))
-
 /** The state of a row. */
 export const stateOfRow = ({ lent, run: { status } }: Row) => stateOf({ lent, status })
 
@@ -41,6 +37,17 @@ export const endOf = ({ steps }: Row) => {
 export class MemoryRows {
   readonly all = new Map<string, Row>()
   readonly messages = new MemoryMessages()
+  /** Time at which the monotonic clock began. */
+  private clockStart: number | undefined
+  /** Uses the time, in milliseconds since the epoch: a wall clock that is set later changes no duration. */
+  readonly at = <A>(use: (now: number) => A): Effect.Effect<A> =>
+    Effect.clockWith((clock) =>
+      Effect.sync(() => {
+        const monotonic = monotonicMillis(clock)
+        this.clockStart ??= clock.currentTimeMillisUnsafe() - monotonic
+        return use(Math.floor(this.clockStart + monotonic))
+      })
+    )
   readonly stepsOf = (runId: string): ReadonlyArray<Step> => this.all.get(runId)?.steps ?? []
 
   /** The row of a run that an epoch owns, if the transition starts in its state. */

@@ -1,10 +1,10 @@
-/** Store of durable runs in memory. Its clock is the monotonic one. */
+/** Store of durable runs in memory. Its clock is the monotonic one, in milliseconds since the epoch. */
 import * as Effect from "effect/Effect"
 import * as Runs from "@recourse/core/Runs"
 import { ended } from "../store/unemittedEnds.ts"
 import { memoryHost } from "./memoryHost.ts"
 import { WakeUps } from "../store/wakeUps.ts"
-import { at, copy, MemoryRows } from "./memoryRows.ts"
+import { copy, MemoryRows } from "./memoryRows.ts"
 import type { Count, RunLists, RunLog, Store } from "../store/store.ts"
 
 const logOf = (rows: MemoryRows, wakeUps: WakeUps): RunLog => ({
@@ -17,7 +17,7 @@ const logOf = (rows: MemoryRows, wakeUps: WakeUps): RunLog => ({
       })
     ),
   events: (runId, from, readMillis) =>
-    at((now) => {
+    rows.at((now) => {
       const row = rows.all.get(runId)
       if (row !== undefined && readMillis !== undefined) {
         row.readUntil = now + readMillis
@@ -66,7 +66,7 @@ const listsOf = (rows: MemoryRows): RunLists => ({
         .slice(0, query.limit ?? 100)
     ),
   purge: (olderThanMillis) =>
-    at((now) => {
+    rows.at((now) => {
       const old = [...rows.all.values()].filter(({ run }) =>
         ended.has(run.status) && run.updatedAt <= now - olderThanMillis
       )

@@ -1,6 +1,6 @@
 /** The operation `take` of a host in memory. */
 import type * as Effect from "effect/Effect"
-import { at, type MemoryRows, type Row, stateOfRow } from "./memoryRows.ts"
+import { type MemoryRows, type Row, stateOfRow } from "./memoryRows.ts"
 import type { LeasedRun, StoredRun, Take, Taken } from "../store/store.ts"
 import { MemoryQueues } from "./memoryQueues.ts"
 import { isAllowed } from "../store/states.ts"
@@ -63,5 +63,5 @@ export const memoryTake = (rows: MemoryRows): (wanted: Take) => Effect.Effect<Ta
     })
 
   return (wanted) =>
-    at((now) => ({ leases: leasedRuns(now, wanted), taken: claim(now, wanted), due: dueOf(now, wanted) }))
+    rows.at((now) => ({ leases: leasedRuns(now, wanted), taken: claim(now, wanted), due: dueOf(now, wanted) }))
 }
