@@ -1,4 +1,5 @@
 /** Queues of agents in memory: which of the runs that are due may be claimed. */
+import { permittedStarts } from "../store/permittedStarts.ts"
 import type { Claimable, StoredRun } from "../store/store.ts"
 
 /** Runs of queues, by the store's data. */
@@ -23,11 +24,9 @@ export class MemoryQueues {
     const again = queued.filter(({ run }) => run.epoch > 0).slice(0, free)
     const first = queued.filter(({ run }) => run.epoch === 0)
     if (rate === undefined) return [...over, ...again, ...first.slice(0, free - again.length)]
-    const interval = rate.perMillis / rate.limit
-    const busyUntil = Math.max(this.busyUntil.get(agent) ?? 0, now)
-    const permitted = Math.max(0, Math.floor((now + rate.perMillis - busyUntil) / interval))
-    const newRuns = first.slice(0, Math.min(free - again.length, permitted))
-    if (newRuns.length > 0) this.busyUntil.set(agent, Math.ceil(busyUntil + newRuns.length * interval))
+    const { busyAfter, count } = permittedStarts(rate, this.busyUntil.get(agent) ?? 0, now)
+    const newRuns = first.slice(0, Math.min(free - again.length, count))
+    if (newRuns.length > 0) this.busyUntil.set(agent, busyAfter(newRuns.length))
     return [...over, ...again, ...newRuns]
   }
 }

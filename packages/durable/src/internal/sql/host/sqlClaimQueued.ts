@@ -1,6 +1,7 @@
 /** Claims of an agent with a queue, in SQL. */
 import * as Effect from "effect/Effect"
 import type * as SqlError from "effect/sql/SqlError"
+import { permittedStarts } from "../../store/permittedStarts.ts"
 import type { Parts } from "../sqlParts.ts"
 import type { Claimable, StoredRun, Take } from "../../store/store.ts"
 import type { sqlClaimRuns } from "./sqlClaimRuns.ts"
@@ -37,13 +38,11 @@ export const sqlClaimQueued = (
       wanted,
       free
     )
-    const interval = rate === undefined ? 0 : rate.perMillis / rate.limit
-    const busyUntil = Math.max(busy, at)
-    const permitted = rate === undefined ? Infinity : Math.floor((at + rate.perMillis - busyUntil) / interval)
-    const left = Math.min(free - again.length, permitted)
+    const permitted = rate && permittedStarts(rate, busy, at)
+    const left = Math.min(free - again.length, permitted?.count ?? Infinity)
     const newRuns = yield* claimed([claimable], sql`${ofAgent} AND status = 'queued' AND epoch = 0`, wanted, left)
-    if (rate !== undefined && newRuns.length > 0) {
-      const until = Math.ceil(busyUntil + newRuns.length * interval)
+    if (permitted !== undefined && newRuns.length > 0) {
+      const until = permitted.busyAfter(newRuns.length)
       yield* sql`UPDATE ${queues} SET busy_until = ${until} WHERE agent = ${agent}`
     }
     return [...over, ...again, ...newRuns]
