@@ -10,6 +10,7 @@ import type { InvalidInput } from "@recourse/core/AgentError"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import { CurrentJournal } from "@recourse/core/Journal"
 import { isStorable, RunsUnavailable, UnknownRun } from "@recourse/core/Runs"
+import { ended } from "./internal/store/unemittedEnds.ts"
 import * as Requests from "./internal/store/requests.ts"
 import { Slot } from "./internal/queue/slot.ts"
 import { RunStore, type RunStoreError } from "./RunStore.ts"
@@ -18,8 +19,8 @@ const available = <A>(effect: Effect.Effect<A, RunStoreError>): Effect.Effect<A,
   Effect.mapError(effect, ({ operation, reason }) => new RunsUnavailable({ operation, reason }))
 
 /**
- * Sends a value to a run, from any process. `false` if it has one under the name: the first one stays. A name has at
- * most 255 characters. A value that JSON does not hold is `InvalidInput`.
+ * Sends a value to a run, from any process. `false` if it has one under the name: the first one stays. Also `false` if
+ * the run has ended: it receives no value. A name has at most 255 characters. A value that JSON does not hold is `InvalidInput`.
  *
  * @category running
  * @since 0.2.0
@@ -37,7 +38,7 @@ export const send = (
           ? Effect.fail(new UnknownRun({ runId: String(runId) }))
           : Effect.andThen(
             Requests.signalled(run.agent, name, value),
-            () => available(store.signal(runId, name, value))
+            () => ended.has(run.status) ? Effect.succeed(false) : available(store.signal(runId, name, value))
           )
     ))
 

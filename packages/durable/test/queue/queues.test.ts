@@ -227,5 +227,7 @@ describe("a run that starts runs", () => {
       const { exit } = yield* VirtualTime.run(process, { startAt: 3_600_000 })
       assert.deepEqual(exit, Exit.succeed("done"))
       assert.include(told.at(-1)!, "at the door")
+      // It has ended, and receives no value.
+      assert.isFalse(yield* Effect.provide(Signal.send("r1", "letter", "late"), store))
     }))
 })

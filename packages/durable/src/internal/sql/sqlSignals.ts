@@ -5,14 +5,18 @@ import { type Parts, text } from "./sqlParts.ts"
 import type { RunLog } from "../store/store.ts"
 
 /** The operations about signals. */
-export const sqlSignals = ({ failing, rows, signals, sql, wakeUps }: Parts): Pick<RunLog, "signal" | "signalled"> => ({
+export const sqlSignals = (
+  { failing, isPg, rows, runs, signals, sql, wakeUps }: Parts
+): Pick<RunLog, "signal" | "signalled"> => ({
   signal: (runId, name, value) =>
     Effect.tap(
       failing(
         "signal",
         Effect.map(
-          rows<object>(sql`INSERT INTO ${signals} (run_id, name, value) VALUES (${runId}, ${name}, ${text(value)})
-            ON CONFLICT DO NOTHING RETURNING run_id`),
+          // A purge deletes the run with its signals: it comes before or after.
+          rows<object>(sql`INSERT INTO ${signals} (run_id, name, value)
+            SELECT run_id, CAST(${name} AS TEXT), CAST(${text(value)} AS TEXT) FROM ${runs} WHERE run_id = ${runId}
+            ${sql.literal(isPg ? "FOR KEY SHARE" : "")} ON CONFLICT DO NOTHING RETURNING run_id`),
           (added) => added.length > 0
         )
       ),

@@ -130,7 +130,7 @@ export interface RunLog {
       }
     ) => Effect.Effect<Committed<A>, E | RunStoreError, R>)
     | undefined
-  /** Gives a run a value under a name, and wakes its owner; `false` if it has one. */
+  /** Gives a run a value under a name, and wakes its owner; `false` if it has one, or if there is no such run. */
   readonly signal: (runId: string, name: string, value: Schema.Json) => Effect.Effect<boolean, RunStoreError>
   readonly signalled: (
     runId: string,
