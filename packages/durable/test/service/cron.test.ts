@@ -49,7 +49,11 @@ const world = (away: ReadonlyArray<readonly [from: number, to: number]> = []) =>
     Effect.orDie(store.list({ limit: 1000 })),
     (all) => all.map(({ runId }) => new Date(runId.slice("tick ".length)).getTime() / minute).toSorted((a, b) => a - b)
   )
-  return { process, done, started }
+  const startByHand = (runId: string) =>
+    Effect.orDie(
+      store.insert({ runId, agent: "tick", version: "1", owner: undefined, input: 0, delayMillis: 60 * minute })
+    )
+  return { process, done, started, startByHand }
 }
 
 const minutes = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n)
@@ -90,4 +94,23 @@ describe("a cron", () => {
       yield* VirtualTime.run(process("6 minutes"), options(100.5, 2))
       assert.deepEqual((yield* started).slice(-3), [100, 101, 102])
     }))
+
+  it.live("finds its past behind runs with similar ids", () =>
+    Effect.gen(function*() {
+      const { done, process, startByHand } = world()
+      yield* VirtualTime.run(process("10 minutes"), options(0.5, 5))
+      const similar = ["tick by hand", "tick daily 1970-01-01T00:05:30.000Z", "tick 2001", "tick 1970-01-01"]
+      yield* VirtualTime.run(Effect.forEach(similar, startByHand), { startAt: 5.6 * minute })
+      yield* VirtualTime.run(process("10 minutes"), options(9.5, 1))
+      assert.deepEqual(done.map((at) => Number(at) / minute), minutes(0, 10))
+    }))
+
+  it("refuses times that no date has, and ids that are too long", () => {
+    const tick = Durable.make(Agent.fromFunction("tick", (at: string) => Effect.succeed(at)))
+    const cronOf = (name: string, cron: string) => () =>
+      Durable.layerCron(tick, { name, cron: Cron.parseUnsafe(cron, "UTC"), input: String })
+    assert.throws(cronOf("never", "0 0 30 2 *"), /no date is one of its times/)
+    assert.throws(cronOf("x".repeat(231), "* * * * *"), /at most 255 characters/)
+    assert.doesNotThrow(cronOf("leap", "0 0 29 2 *"))
+  })
 })
