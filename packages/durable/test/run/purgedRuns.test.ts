@@ -1,9 +1,9 @@
 /** A run with the id of a purged one: it is another run, and the purged one's unknown writes stay unknown. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, IdempotencyLedger, Recovery, Runs, Tool } from "@recourse/core"
-import { Durable, RunStore } from "@recourse/durable"
+import { Durable, RunStore, Signal } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Exit, Layer, Schema } from "effect"
 import { ledgerStore } from "../../../core/test/fixtures/sharedStore.ts"
 
 const parameters = Schema.Struct({ order: Schema.String })
@@ -58,4 +58,49 @@ describe("a run with the id of a purged one", () => {
         assert.include(results.at(-1)!, "outcome_unknown")
       }))
   }
+})
+
+describe("a purge while a run has not ended", () => {
+  it.effect("keeps its children, which a repeated call joins", () =>
+    Effect.gen(function*() {
+      let paid = 0
+      const Pay = Tool.make("pay", {
+        success: Schema.String,
+        effects: "write",
+        execute: () => Effect.sync(() => `paid ${++paid}`)
+      })
+      const child = Durable.make(Agent.make("child", { tools: [Pay], defaults: { onError: Recovery.keepGoing } }))
+      const Order = Tool.make("order", {
+        success: Schema.String,
+        effects: "idempotent",
+        execute: () =>
+          Effect.orDie(
+            Effect.tap(
+              Effect.flatMap(Durable.childId(), (id) => child.run(id, "pay")),
+              () => Signal.receive("parcel", Schema.String)
+            )
+          )
+      })
+      const parent = Durable.make(Agent.make("parent", { tools: [Order], defaults: { onError: Recovery.keepGoing } }))
+      const Model = ScriptedModel.layer(({ prompt }) =>
+        prompt.content.at(-1)!.role === "tool"
+          ? ScriptedModel.text("done")
+          : ScriptedModel.call(JSON.stringify(prompt.content).includes("pay") ? "pay" : "order", {})
+      )
+      const store = Layer.succeedContext(yield* Layer.build(RunStore.layerMemory))
+      const process = parent.run("p1", "go").pipe(
+        Effect.provide(Durable.layer([parent, child]).pipe(Layer.provide(Model), Layer.provideMerge(store)))
+      )
+      const first = yield* VirtualTime.run(process, { killAt: 3000 })
+      assert.strictEqual(first.stopped, "killed")
+      assert.strictEqual(paid, 1)
+      const purge = (startAt: number) =>
+        VirtualTime.run(Effect.provide(RunStore.purge({ keepFor: 0 }), store), { startAt })
+      assert.deepStrictEqual((yield* purge(1_800_000)).exit, Exit.succeed(0))
+      yield* Effect.provide(Signal.send("p1", "parcel", "here"), store)
+      const { exit } = yield* VirtualTime.run(process, { startAt: 3_600_000 })
+      assert.strictEqual(exit?._tag, "Success")
+      assert.strictEqual(paid, 1)
+      assert.deepStrictEqual((yield* purge(7_200_000)).exit, Exit.succeed(2))
+    }))
 })

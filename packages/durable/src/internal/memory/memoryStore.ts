@@ -68,7 +68,8 @@ const listsOf = (rows: MemoryRows): RunLists => ({
   purge: (olderThanMillis) =>
     rows.at((now) => {
       const old = [...rows.all.values()].filter(({ run }) =>
-        ended.has(run.status) && run.updatedAt <= now - olderThanMillis
+        ended.has(run.status) && run.updatedAt <= now - olderThanMillis &&
+        ended.has(rows.all.get(run.parent ?? "")?.run.status ?? "completed")
       )
       rows.messages.delete(old.map(({ run }) => run.runId), rows.stepsOf)
       for (const { run } of old) rows.all.delete(run.runId)

@@ -18,7 +18,8 @@ export const sqlPurge = (
       const old = yield* rows<Pick<RunRow, "run_id">>(
         sql`SELECT run_id FROM ${runs} WHERE ${
           sql.in("status", [...ended])
-        } AND updated_at <= ${now} - ${olderThanMillis}
+        } AND updated_at <= ${now} - ${olderThanMillis} AND NOT EXISTS (SELECT 1 FROM ${runs} AS parent
+              WHERE parent.run_id = ${runs}.parent_id AND NOT parent.${sql.in("status", [...ended])})
             LIMIT 1000`
       )
       if (old.length === 0) return 0
