@@ -45,7 +45,7 @@ const settle = (rows: MemoryRows, hold: Lease, settlement: Settlement, now: numb
   const row = rows.from(name, hold)
   if (row === undefined) {
     // The answer of an earlier try was lost.
-    const there = rows.stepsOf(hold.runId)[last.position]
+    const there = rows.of(hold)?.steps[last.position]
     return there !== undefined && there.epoch === hold.epoch && there.key === last.key
   }
   for (const step of before) rows.append(row, step)
@@ -119,7 +119,7 @@ export const memoryHost = (rows: MemoryRows, wakeUps: WakeUps): Host => {
         return { run: row.run, isNew: true }
       }),
     take: memoryTake(rows),
-    load: ({ epoch, segment, runId }) =>
+    load: ({ epoch, segment, runId, startedAt }) =>
       Effect.sync(() => {
         const row = rows.all.get(runId)
         const { steps = [] } = row ?? {}
@@ -127,7 +127,7 @@ export const memoryHost = (rows: MemoryRows, wakeUps: WakeUps): Host => {
           steps: steps.filter((step) => step.segment === segment),
           lastEpoch: steps.findLast(({ kind }) => kind !== "told")?.epoch ?? 0,
           ...(row === undefined ? { positions: 0, events: 0 } : endOf(row)),
-          decisions: epoch === undefined || segment === 0 ? [] : decisionsOf(rows, { epoch, runId }, segment)
+          decisions: epoch === undefined || segment === 0 ? [] : decisionsOf(rows, { epoch, runId, startedAt }, segment)
         }
       }),
     append: (steps) =>

@@ -50,10 +50,16 @@ export class MemoryRows {
     )
   readonly stepsOf = (runId: string): ReadonlyArray<Step> => this.all.get(runId)?.steps ?? []
 
-  /** The row of a run that an epoch owns, if the transition starts in its state. */
-  from(name: TransitionName, { epoch, runId }: Lease): Row | undefined {
+  /** The row of the run itself, and not of one with its id after a purge. */
+  of({ runId, startedAt }: Pick<Lease, "runId" | "startedAt">): Row | undefined {
     const row = this.all.get(runId)
-    return row?.run.epoch === epoch && isAllowed(name, stateOfRow(row)) ? row : undefined
+    return row !== undefined && (startedAt ?? row.run.startedAt) === row.run.startedAt ? row : undefined
+  }
+
+  /** The row of a run that an epoch owns, if the transition starts in its state. */
+  from(name: TransitionName, hold: Lease): Row | undefined {
+    const row = this.of(hold)
+    return row?.run.epoch === hold.epoch && isAllowed(name, stateOfRow(row)) ? row : undefined
   }
 
   /** Makes a transition. */
@@ -67,7 +73,7 @@ export class MemoryRows {
     row.run = { ...row.run, ...fields, updatedAt: now }
   }
 
-  append(row: Row, { isFollowed: _isFollowed, startsWrite, ...step }: Step): Appended {
+  append(row: Row, { isFollowed: _isFollowed, startedAt: _startedAt, startsWrite, ...step }: Step): Appended {
     const there = row.steps[step.position]
     if (there !== undefined) {
       if (there.epoch !== step.epoch || there.key !== step.key) return "lost"

@@ -48,7 +48,9 @@ const placeOf = (
     give: Effect.andThen(place.give, until(Effect.as(store.settle(run, { status: "lent" }), true))),
     take: Effect.andThen(
       until(Effect.map(
-        store.take({ leases: [{ runId: run.runId, epoch: run.epoch, place: concurrency }] }),
+        store.take({
+          leases: [{ runId: run.runId, epoch: run.epoch, startedAt: run.startedAt, place: concurrency }]
+        }),
         ({ leases: [leased] }) => leased?.hasPlace === true
       )),
       place.take

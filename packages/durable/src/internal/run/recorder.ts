@@ -228,6 +228,7 @@ export class Recorder {
     return {
       runId: this.run.runId,
       epoch: this.run.epoch,
+      startedAt: this.run.startedAt,
       segment: this.run.segment,
       position: this.position++,
       kind,

@@ -14,7 +14,7 @@ interface Moment {
 }
 
 /** A run that this process executes. */
-export interface Executed extends Pick<StoredRun, "runId" | "epoch" | "isCancelled"> {
+export interface Executed extends Pick<StoredRun, "runId" | "epoch" | "startedAt" | "isCancelled"> {
   readonly leave: Execution["leave"]
   readonly fiber: Fiber.Fiber<void>
 }
@@ -89,8 +89,13 @@ export class Leases {
     if (fiber.pollUnsafe() !== undefined) this.runs.delete(runId)
   }
 
-  remove({ epoch, runId }: Lease): void {
-    if (this.runs.get(runId)?.epoch === epoch) this.runs.delete(runId)
+  remove(hold: Lease): void {
+    if (this.isExecuted(hold)) this.runs.delete(hold.runId)
+  }
+
+  private isExecuted({ epoch, runId, startedAt }: Lease): boolean {
+    const executed = this.runs.get(runId)
+    return executed?.epoch === epoch && executed.startedAt === startedAt
   }
 
   /** True if the claim of that request is still valid: an answer behind the lease names runs that others may have. */
@@ -139,7 +144,7 @@ export class Leases {
       return Effect.void
     }
     const taken = this.store.take({
-      leases: executed.map(({ epoch, runId }) => ({ epoch, runId })),
+      leases: executed.map(({ epoch, runId, startedAt }) => ({ epoch, runId, startedAt })),
       leaseMillis: isDue ? this.millis : undefined
     })
     return Effect.map(
@@ -158,9 +163,9 @@ export class Leases {
   private note(executed: ReadonlyArray<Executed>, leased: ReadonlyArray<LeasedRun>): void {
     const still = new Map(leased.map((one) => [one.runId, one]))
     this.setRead(new Set(leased.flatMap(({ isRead, runId }) => isRead ? [runId] : [])))
-    for (const { epoch, leave, runId } of executed) {
-      if (this.runs.get(runId)?.epoch !== epoch) continue
-      const one = still.get(runId)
+    for (const { leave, ...hold } of executed) {
+      if (!this.isExecuted(hold)) continue
+      const one = still.get(hold.runId)
       if (one === undefined) leave("lost")
       else if (one.isCancelled) leave("cancelled")
     }

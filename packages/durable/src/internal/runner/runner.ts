@@ -167,20 +167,21 @@ class LeasingRunner {
     return Effect.suspend(() => {
       const taken = this.agents.takes(stored)
       if (taken === undefined) return Effect.void
-      const { epoch, isCancelled, runId } = stored
+      const { epoch, isCancelled, runId, startedAt } = stored
       const execution = new Execution(stored)
       const executing = Effect.onExit(
         Effect.suspend(() => execute(this.around, taken, stored, execution)),
         () =>
           Effect.sync(() => {
-            this.leases.remove({ runId, epoch })
+            this.leases.remove({ runId, epoch, startedAt })
             this.places.settle()
             this.wake()
           })
       )
       return Effect.map(
         Effect.forkIn(executing, this.process.scope),
-        (fiber) => this.leases.add({ runId, epoch, isCancelled, fiber, leave: (why) => execution.leave(why) })
+        (fiber) =>
+          this.leases.add({ runId, epoch, startedAt, isCancelled, fiber, leave: (why) => execution.leave(why) })
       )
     })
   }

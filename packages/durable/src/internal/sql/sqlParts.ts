@@ -33,6 +33,9 @@ export const partsOf = (client: SqlClient.SqlClient, tables: Tables, wakeUps: Sq
   const isPg = sql.onDialectOrElse({ pg: () => true, orElse: () => false })
   const runs = sql(tables.runs)
   const rows = <A>(statement: Statement.Statement<object>): Rows<A> => statement as unknown as Rows<A>
+  /** The row of the run itself, and not of one with its id after a purge. */
+  const isRun = ({ runId, startedAt }: Pick<Lease, "runId" | "startedAt">) =>
+    startedAt === undefined ? sql`run_id = ${runId}` : sql`run_id = ${runId} AND started_at = ${startedAt}`
   const failing = <A, E>(operation: string, effect: Effect.Effect<A, E>): Effect.Effect<A, RunStoreError> =>
     // A transaction that cannot be rolled back, because its connection is gone, is a defect of the client.
     Effect.catchCause(effect, (cause) =>
@@ -61,9 +64,10 @@ export const partsOf = (client: SqlClient.SqlClient, tables: Tables, wakeUps: Sq
       ),
     states,
     wakeUps,
+    isRun,
     /** The row of a run that an epoch owns, if a transition starts in its state. */
-    fenced: (name: TransitionName, { epoch, runId }: Lease) =>
-      sql`run_id = ${runId} AND epoch = ${epoch} AND ${states.from(name)}`,
+    fenced: (name: TransitionName, hold: Lease) =>
+      sql`${isRun(hold)} AND epoch = ${hold.epoch} AND ${states.from(name)}`,
     insertOf: (rows: ReadonlyArray<Record<string, unknown>>) =>
       sql.insert(rows as readonly [Record<string, unknown>, ...ReadonlyArray<Record<string, unknown>>])
   }

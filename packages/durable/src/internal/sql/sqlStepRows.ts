@@ -9,7 +9,7 @@ const mostValues = 4
 const starts = "starts "
 
 /** Makes the parts of the statements that add steps. */
-export const sqlStepRows = ({ isPg, runs, sql, states }: Parts) => {
+export const sqlStepRows = ({ isPg, isRun, runs, sql, states }: Parts) => {
   const rowOf = (step: Step) => ({
     run_id: step.runId,
     position: step.position,
@@ -51,7 +51,7 @@ export const sqlStepRows = ({ isPg, runs, sql, states }: Parts) => {
    */
   const ownedRuns = (batch: ReadonlyArray<Step>) =>
     sql`SELECT run_id, epoch, is_cancelled FROM ${runs} WHERE ${
-      sql.in("run_id", [...new Set(batch.map(({ runId }) => runId))])
+      sql.or([...new Map(batch.map((step) => [`${step.runId}\n${step.startedAt}`, step])).values()].map(isRun))
     } AND ${states.from("release")} ${sql.literal(isPg ? "ORDER BY run_id FOR SHARE" : "")}`
   return { columns, given, held: ownedRuns, rowOf, stored }
 }

@@ -165,7 +165,7 @@ export interface Host {
    * Reads the log of an execution. For its owner, the decisions that it resumes with are among it: they are fixed when they are first read.
    */
   readonly load: (
-    run: Pick<StoredRun, "runId" | "segment"> & Partial<Pick<StoredRun, "epoch">>
+    run: Pick<StoredRun, "runId" | "segment"> & Partial<Pick<StoredRun, "epoch" | "startedAt">>
   ) => Effect.Effect<RunHistory, RunStoreError>
   /** Adds steps, each if its epoch still owns the run. A step that this owner has added already is `added`. */
   readonly append: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<Appended>, RunStoreError>

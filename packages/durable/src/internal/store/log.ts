@@ -45,6 +45,8 @@ export interface Step {
   readonly events: ReadonlyArray<Schema.Json>
   /** It lets a write start: if the run is cancelled, its kind is stored as {@link denied}, and no write may start. */
   readonly startsWrite?: true | undefined
+  /** Start of its run, as in a `Lease`. It is not stored. */
+  readonly startedAt?: number | undefined
   /** A reader in another process follows its events: the host wakes it. It is not stored. */
   readonly isFollowed?: true | undefined
   /** Its stored value, or its events, cannot be read. */

@@ -82,4 +82,6 @@ export interface StoredRun extends NewRun {
 export interface Lease {
   readonly runId: string
   readonly epoch: number
+  /** Start of the run: its id may name another run after a purge, which the lease does not own. Left out: not compared. */
+  readonly startedAt?: number | undefined
 }

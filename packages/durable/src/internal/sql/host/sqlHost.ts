@@ -48,7 +48,7 @@ export const sqlHost = (
       return added
     }),
     take: sqlTake(parts),
-    load: ({ epoch, segment, runId }) =>
+    load: ({ epoch, segment, runId, startedAt }) =>
       failing(
         "load",
         Effect.gen(function*() {
@@ -56,7 +56,7 @@ export const sqlHost = (
           // The first execution of a run resumes no snapshot.
           const decisions = epoch === undefined || segment === 0
             ? []
-            : yield* fixed({ epoch, runId }, segment)
+            : yield* fixed({ epoch, runId, startedAt }, segment)
           return {
             ...loaded,
             decisions: decisions.filter((one) => one !== undefined),

@@ -6,7 +6,7 @@ import type { RunRow } from "../sqlRows.ts"
 import type { Lease, LeasedRun, Take } from "../../store/store.ts"
 import type { sqlQueueSlots } from "./sqlQueueSlots.ts"
 
-type LeasedRow = Pick<RunRow, "run_id" | "epoch" | "is_cancelled"> & {
+type LeasedRow = Pick<RunRow, "run_id" | "epoch" | "is_cancelled" | "started_at"> & {
   readonly lent: number
   readonly is_read: number | boolean
 }
@@ -35,15 +35,19 @@ export const sqlKeepRuns = (
     if (leases.length === 0) return []
     for (const { place, ...hold } of leases) if (place !== undefined) yield* regain(hold, place)
     const which = sql`${sql.in("run_id", leases.map(({ runId }) => runId))} AND ${states.from("release")}`
-    const columns = sql`run_id, epoch, is_cancelled, lent, read_until > ${now} AS is_read`
+    const columns = sql`run_id, epoch, is_cancelled, started_at, lent, read_until > ${now} AS is_read`
     const found = yield* rows<LeasedRow>(
       leaseMillis === undefined
         ? sql`SELECT ${columns} FROM ${runs} WHERE ${which}`
         : sql`UPDATE ${runs} SET leased_until = ${now} + ${leaseMillis}, ran = ran + ${now} - renewed_at, renewed_at = ${now}
           WHERE ${which} RETURNING ${columns}`
     )
-    const epochs = new Map(leases.map(({ epoch, runId }) => [runId, epoch]))
-    return found.filter(({ epoch, run_id }) => epochs.get(run_id) === epoch).map((row) => ({
+    const owned = new Map(leases.map((hold) => [hold.runId, hold]))
+    const isOwned = ({ epoch, run_id, started_at }: LeasedRow): boolean => {
+      const hold = owned.get(run_id)
+      return hold?.epoch === epoch && (hold.startedAt ?? Number(started_at)) === Number(started_at)
+    }
+    return found.filter(isOwned).map((row) => ({
       runId: row.run_id,
       isCancelled: row.is_cancelled !== 0,
       isRead: Boolean(row.is_read),

@@ -14,7 +14,7 @@ type Left = "lost" | "left" | "queued" | Pick<StoredRun, "runId" | "agent" | "ve
 
 /** Makes the operation. */
 export const sqlSettle = (
-  { decisions, failing, fenced, inTransaction, isPg, now, rows, runs, sql, states, steps }: Parts,
+  { decisions, failing, fenced, inTransaction, isPg, isRun, now, rows, runs, sql, states, steps }: Parts,
   { added, addedWith }: Pick<ReturnType<typeof sqlSteps>, "added" | "addedWith">,
   { insertWhere }: Pick<ReturnType<typeof sqlMessages>, "insertWhere">,
   { cancelUnowned }: Pick<ReturnType<typeof sqlCancel>, "cancelUnowned">
@@ -59,7 +59,8 @@ export const sqlSettle = (
         if (areAdded.at(-1) !== "added") {
           // The answer of an earlier try was lost.
           const [there] = yield* rows<StepRow>(
-            sql`SELECT * FROM ${steps} WHERE run_id = ${hold.runId} AND position = ${last.position}`
+            sql`SELECT * FROM ${steps} WHERE run_id = ${hold.runId} AND position = ${last.position}
+              AND EXISTS (SELECT 1 FROM ${runs} WHERE ${isRun(hold)})`
           )
           return there !== undefined && there.epoch === hold.epoch && there.key === last.key ? "left" : "lost"
         }
