@@ -96,6 +96,20 @@ const broken: Readonly<
   "reports no readers": ["readers_are_announced", (store) => ({
     events: (runId, from) => store.events(runId, from)
   })],
+  "compares no starts of runs": ["later_runs_of_an_id_are_others", (store) => ({
+    append: (steps) => store.append(steps.map(({ startedAt: _, ...step }) => step))
+  })],
+  "keeps the first rate of an agent": ["raised_rates_hold_at_once", (store) => {
+    const first = new Map<string, RunStore.Queue | undefined>()
+    const queueOf = ({ agent, queue }: RunStore.Claimable) => {
+      if (!first.has(agent)) first.set(agent, queue)
+      return first.get(agent)
+    }
+    return {
+      take: (wanted) =>
+        store.take({ ...wanted, agents: wanted.agents?.map((one) => ({ ...one, queue: queueOf(one) })) })
+    }
+  }],
   "forgets owners": ["runs_are_read_back", (store) => ({
     insert: (run) => store.insert({ ...run, owner: undefined })
   })],

@@ -89,6 +89,44 @@ const reminds: Law = (store, name) =>
     yield* same("runs that are due later", yield* dueIds, [])
   })
 
+const raisesRates: Law = (store, name) =>
+  Effect.gen(function*() {
+    for (const id of ["a", "b", "c"]) yield* added(store, name, `${name} ${id}`)
+    const slow = { rate: { limit: 1, perMillis: long } }
+    yield* same("runs of a rate", (yield* takenOf(store, name, { queue: slow })).length, 1)
+    const fast = { rate: { limit: 100, perMillis: 60_000 } }
+    yield* same("runs of a rate that was raised", (yield* takenOf(store, name, { queue: fast })).length, 2)
+  })
+
+const comparesStarts: Law = (store, name) =>
+  Effect.gen(function*() {
+    const { run } = yield* added(store, name, name, { leaseMillis: long })
+    // The id was that of another run, which was purged. Its owner was frozen.
+    const former = { ...run, startedAt: run.startedAt - 1 }
+    const step: RunStore.Step = {
+      runId: name,
+      epoch: run.epoch,
+      startedAt: former.startedAt,
+      segment: 0,
+      position: 0,
+      kind: "end",
+      key: "0",
+      value: "completed",
+      elapsed: 1,
+      firstEvent: 0,
+      events: []
+    }
+    yield* same("a step of a purged run", yield* store.append([step]), ["lost"])
+    const settled = yield* store.settle(former, { status: "completed", pending: [], last: step })
+    yield* same("the end of a purged run", settled, false)
+    yield* same("a released purged run", yield* store.settle(former, { status: "queued" }), false)
+    const { epoch, startedAt } = former
+    const { leases } = yield* store.take({ leases: [{ runId: name, epoch, startedAt }] })
+    yield* same("the lease of a purged run", leases, [])
+    yield* same("the later run", (yield* store.get(name))?.status, "running")
+    yield* same("its own step", yield* store.append([{ ...step, startedAt: run.startedAt }]), ["added"])
+  })
+
 const announcesReaders: Law = (store, name) =>
   Effect.gen(function*() {
     const { run } = yield* added(store, name, name, { leaseMillis: long })
@@ -104,8 +142,10 @@ const announcesReaders: Law = (store, name) =>
 /** The laws, by name. */
 export const takeLaws = {
   queues_limit_runs: limitsQueues,
+  raised_rates_hold_at_once: raisesRates,
   takes_are_narrowed: narrows,
   versions_are_adopted: adopts,
   waiting_runs_are_due: reminds,
-  readers_are_announced: announcesReaders
+  readers_are_announced: announcesReaders,
+  later_runs_of_an_id_are_others: comparesStarts
 } as const satisfies Readonly<Record<string, Law>>
