@@ -29,7 +29,7 @@ export const make = (store: Store, here: Here): RunsService => {
     return isCancelled
   })
   return {
-    start: startRun(store, here),
+    start: startRun(store, here, cancelled),
     get: (runId) => Effect.flatMap(get(runId), describedOne),
     wait: (runId) =>
       Effect.scoped(Effect.gen(function*() {

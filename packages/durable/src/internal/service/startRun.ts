@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as WebCrypto from "effect/crypto/WebCrypto"
 import type * as Schema from "effect/Schema"
 import type { InvalidInput } from "@recourse/core/AgentError"
-import { RunConflict, type RunsService, UnknownAgent } from "@recourse/core/Runs"
+import { RunConflict, type RunsService, type RunsUnavailable, UnknownAgent } from "@recourse/core/Runs"
 import { inputToStored, namesConversation } from "../store/conversation.ts"
 import { inputOf } from "../agent/definition.ts"
 import { canonical } from "../store/references.ts"
@@ -21,7 +21,11 @@ const isInput = (run: StoredRun, input: Schema.Json): Effect.Effect<boolean> =>
     : Effect.succeed(canonical(run.input) === canonical(input))
 
 /** Makes the operation `start`. */
-export const startRun = (store: Store, { agents, conversations, starting }: Here): RunsService["start"] =>
+export const startRun = (
+  store: Store,
+  { agents, conversations, starting }: Here,
+  cancel: (runId: string) => Effect.Effect<unknown, RunsUnavailable>
+): RunsService["start"] =>
   Effect.fnUntraced(function*({ agent, delay, input, owner, runId }) {
     const registered = agents().starts(agent)
     if (registered === undefined) {
@@ -37,24 +41,31 @@ export const startRun = (store: Store, { agents, conversations, starting }: Here
     const delayMillis = yield* Requests.started(agent, { runId: id, owner, delay })
     const { version } = registered.definition
     const toStored = yield* inputToStored(input as Schema.Json, owner)
+    const parent = yield* Parent
+    /** Cancels it with its parent: one that was cancelled before had no such child. */
+    const cancelWithParent = (run: StoredRun) =>
+      parent === undefined || run.parent !== parent
+        ? Effect.void
+        : Effect.flatMap(
+          available(store.get(parent)),
+          (found) => found?.isCancelled === true ? cancel(id) : Effect.void
+        )
     const added = {
       runId: id,
       agent,
       version,
       owner,
       ...toStored,
-      parent: yield* Parent,
+      parent,
       trace: yield* currentTrace,
       delayMillis
     }
     const insert = (leaseMillis?: number) =>
-      Effect.tap(store.insert({ ...added, leaseMillis }), ({ isNew }) =>
-        Effect.sync(() => {
-          if (isNew) conversations.begin(id, toStored)
-        }))
-    const { isNew, run } = yield* available(
-      added.delayMillis === undefined ? starting(agent, insert) : insert()
-    )
+      Effect.tap(available(store.insert({ ...added, leaseMillis })), ({ isNew, run }) => {
+        if (isNew) conversations.begin(id, toStored)
+        return cancelWithParent(run)
+      })
+    const { isNew, run } = yield* added.delayMillis === undefined ? starting(agent, insert) : insert()
     if (run.agent !== agent) return yield* Effect.fail(new RunConflict({ runId: id, differs: "agent" }))
     if (!isNew && !(yield* isInput(run, input as Schema.Json))) {
       return yield* Effect.fail(new RunConflict({ runId: id, differs: "input" }))

@@ -1,0 +1,74 @@
+/** Runs that a run starts while another process cancels it: none of them makes a write after the cancellation. */
+import { assert, describe, it } from "@effect/vitest"
+import { Agent, Recovery, Tool } from "@recourse/core"
+import { Durable, RunStore } from "@recourse/durable"
+import { NodeSqliteClient } from "@recourse/sql"
+import { ScriptedModel, VirtualTime } from "@recourse/testing"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+
+const stores = {
+  memory: RunStore.layerMemory,
+  sqlite: RunStore.layerSql().pipe(Layer.provide(NodeSqliteClient.layer({ filename: ":memory:" })), Layer.orDie)
+}
+
+const keepGoing = { defaults: { onError: Recovery.keepGoing } } as const
+
+/** A parent whose tool works, and starts a child, which pays. */
+const family = () => {
+  const paidAt: Array<number> = []
+  const Pay = Tool.make("pay", {
+    success: Schema.String,
+    effects: "write",
+    execute: () => Effect.map(Clock.currentTimeMillis, (now) => `paid ${paidAt.push(now)}`)
+  })
+  const child = Durable.make(Agent.make("child", { tools: [Pay], ...keepGoing }))
+  const Order = Tool.make("order", {
+    success: Schema.String,
+    effects: "idempotent",
+    execute: () =>
+      Effect.orDie(Effect.delay(Effect.flatMap(Durable.childId(), (id) => child.run(id, "pay")), "400 millis"))
+  })
+  const parent = Durable.make(Agent.make("parent", { tools: [Order], ...keepGoing }))
+  const model = ScriptedModel.layer(({ prompt }) =>
+    prompt.content.at(-1)!.role === "tool"
+      ? ScriptedModel.text("done")
+      : ScriptedModel.delay(
+        "50 millis",
+        ScriptedModel.call(JSON.stringify(prompt).includes("pay") ? "pay" : "order", {})
+      )
+  )
+  return { agents: [parent, child] as const, model, paidAt, parent }
+}
+
+describe("a run that is cancelled by another process", () => {
+  for (const [name, layer] of Object.entries(stores)) {
+    it.live(`starts no child that makes a write: ${name}`, () =>
+      Effect.gen(function*() {
+        for (const cancelAt of [30, 100, 300, 440, 449, 450, 451, 460, 500]) {
+          const { agents, model, paidAt, parent } = family()
+          const built = yield* Layer.build(Layer.fresh(layer))
+          // Like PostgreSQL behind a pooler: no process learns of the changes of another before its poll.
+          const silent = Layer.succeed(RunStore.RunStore, {
+            ...Context.get(built, RunStore.RunStore),
+            listen: () => Effect.void
+          })
+          const runner = Durable.layer(agents, { poll: "5 seconds" }).pipe(Layer.provide([model, silent]))
+          const client = Durable.layerClient(agents).pipe(Layer.provide(silent))
+          const program = Effect.gen(function*() {
+            const runs = yield* Layer.build(runner)
+            yield* Effect.provide(parent.start("p1", "go"), runs)
+            yield* Effect.sleep(cancelAt)
+            assert.isTrue(yield* Effect.provide(parent.cancel("p1"), yield* Layer.build(client)))
+            const cancelledAt = yield* Clock.currentTimeMillis
+            yield* Effect.sleep("30 seconds")
+            const statuses = (yield* Context.get(built, RunStore.RunStore).list({})).map(({ status }) => status)
+            return { cancelledAt, statuses }
+          })
+          const { exit } = yield* VirtualTime.run(Effect.scoped(program))
+          const { cancelledAt, statuses } = yield* exit!
+          assert.deepEqual(new Set(statuses), new Set(["cancelled"]), `cancelled at ${cancelAt}`)
+          assert.deepEqual(paidAt.filter((at) => at > cancelledAt), [], `cancelled at ${cancelAt}`)
+        }
+      }).pipe(Effect.scoped))
+  }
+})
