@@ -5,6 +5,7 @@ import { notice } from "@recourse/core/Quarantine"
 import type { CompletionMessage, ContentPart } from "../api/requests.ts"
 import { BadRequest } from "../http/errors.ts"
 import { filePart } from "./files.ts"
+import { userMessage } from "./userMessage.ts"
 
 type Message = typeof CompletionMessage.Type
 
@@ -97,7 +98,7 @@ export const promptOf = Effect.fnUntraced(
           const parts = typeof content === "string"
             ? [text(content)]
             : yield* Effect.forEach(content, (part, at) => partOf(part, `${param}.content[${at}]`))
-          made.push(Prompt.makeMessage("user", { content: parts }))
+          made.push(yield* userMessage(parts, `${param}.content`))
         }
       }
     }

@@ -7,6 +7,7 @@ import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import * as RequestInput from "@recourse/core/RequestInput"
 import type { StartedRun } from "../chat/chats.ts"
 import { filePart } from "../chat/files.ts"
+import { userMessage } from "../chat/userMessage.ts"
 import { type Answer, type Question, questionOf } from "../chat/questions.ts"
 import { BadRequest } from "../http/errors.ts"
 import { answered } from "../http/problem.ts"
@@ -80,8 +81,7 @@ const messageOf = Effect.fnUntraced(function*(given: unknown, param: string) {
   const parts = typeof message.content === "string"
     ? [Prompt.makePart("text", { text: message.content })]
     : yield* Effect.forEach(message.content, (part, index) => partOf(part, `${param}.content[${index}]`))
-  if (parts.length === 0) return yield* new BadRequest({ problem: `${param}.content: the message is empty`, param })
-  return { id: message.id, said: Prompt.makeMessage("user", { content: parts }) }
+  return { id: message.id, said: yield* userMessage(parts, `${param}.content`) }
 })
 
 /** The events of a segment. */

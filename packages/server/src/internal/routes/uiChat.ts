@@ -8,6 +8,7 @@ import type { StartedRun } from "../chat/chats.ts"
 import { filePart } from "../chat/files.ts"
 import { isSaidId, messageIdOf, runIdOfMessage } from "../chat/messages.ts"
 import { type Answer, type Question, questionOf } from "../chat/questions.ts"
+import { userMessage } from "../chat/userMessage.ts"
 import { BadRequest } from "../http/errors.ts"
 import { answered } from "../http/problem.ts"
 import { body, check, checkStream, mayRun, need } from "../http/request.ts"
@@ -63,8 +64,7 @@ const promptOf = Effect.fnUntraced(
         return yield* new BadRequest({ problem, param: `parts[${index}]` })
       }
     }
-    if (content.length === 0) return yield* new BadRequest({ problem: "The message is empty" })
-    return Prompt.fromMessages([Prompt.makeMessage("user", { content })])
+    return Prompt.fromMessages([yield* userMessage(content, "parts")])
   }
 )
 

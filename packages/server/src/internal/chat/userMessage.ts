@@ -1,0 +1,15 @@
+/** A user's message of a request. A page sends an empty text next to files, and models' servers refuse one. */
+import * as Effect from "effect/Effect"
+import * as Prompt from "effect/ai/Prompt"
+import { BadRequest } from "../http/errors.ts"
+
+/** Makes the message without blank texts. Fails with `BadRequest` if no content is left; `param` is its path. */
+export const userMessage = (
+  parts: ReadonlyArray<Prompt.UserMessagePart>,
+  param: string
+): Effect.Effect<Prompt.UserMessage, BadRequest> => {
+  const content = parts.filter((part) => part.type !== "text" || part.text.trim() !== "")
+  return content.length === 0
+    ? Effect.fail(new BadRequest({ problem: `${param}: the message is empty`, param }))
+    : Effect.succeed(Prompt.makeMessage("user", { content }))
+}
