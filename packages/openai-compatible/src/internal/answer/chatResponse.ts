@@ -69,7 +69,7 @@ export const decodeCompletion = decode(Wire.Completion, PlainShape.isCompletion)
 /** Decodes the JSON of a piece of a stream, like {@link decodeCompletion}. */
 export const decodeChunk = decode(Wire.Chunk, PlainShape.isChunk)
 
-/** Parts in the order in which effect/ai expects them: metadata, reasoning, text, sources, tool calls, finish. */
+/** Parts in the order in which effect/ai expects them: metadata, reasoning, text, files, sources, tool calls, finish. */
 export const parts = (
   completion: Wire.Completion,
   context: Context
@@ -127,7 +127,7 @@ export const parts = (
   const carriers = calls.length > 0 ? calls : out.filter(isText).slice(-1)
   const state = OpaqueState.messageFields(message, quirks.unreturnedFields)
   withState(carriers, server, OpaqueState.settled(state, calls.length > 0))
-  out.push(...Facts.sources(message.annotations, completion), ...calls)
+  out.push(...Facts.files(Wire.pictures(message)), ...Facts.sources(message.annotations, completion), ...calls)
   const refused = Wire.refusalOf(message) !== undefined
   out.push({
     type: "finish",

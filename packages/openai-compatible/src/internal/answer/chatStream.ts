@@ -219,7 +219,7 @@ export class ChatStream {
     }
     const settled = OpaqueState.settled(this.state, hasCalls)
     this.blocks.end(hasCalls, hasCalls ? {} : OpaqueState.metadata(server, settled))
-    this.out.push(...this.facts.sources)
+    this.out.push(...this.facts.files, ...this.facts.sources)
     const ended = this.calls.finish(settled)
     if (Result.isFailure(ended)) return { parts: this.take(), failure: ended.failure }
     // `[DONE]` says that the answer is whole, unless arguments of a call are cut off.

@@ -1,5 +1,7 @@
-/** Answer facts: finish reason, usage and origin of an answer. Shared by whole answers and streams. */
+/** Answer facts: finish reason, usage, pictures and origin of an answer. Shared by whole answers and streams. */
 import type * as Response from "effect/ai/Response"
+import * as Base64 from "effect/encoding/Base64"
+import * as Result from "effect/Result"
 import { ownField } from "./ownField.ts"
 
 const reasons: ReadonlyMap<string, Response.FinishReason> = new Map<string, Response.FinishReason>([
@@ -203,6 +205,15 @@ export const sources = (
     title
   }))
 }
+
+/** Pictures with their bytes as files, once each. An address elsewhere is not fetched. */
+export const files = (addresses: Iterable<unknown>): ReadonlyArray<Response.FilePartEncoded> =>
+  [...new Set(addresses)].flatMap((address): ReadonlyArray<Response.FilePartEncoded> => {
+    const [, mediaType, data] = /^data:([\w.+-]+\/[\w.+-]+)[^,]*;base64,(.+)$/s.exec(String(address)) ?? []
+    return mediaType === undefined || data === undefined || Result.isFailure(Base64.decode(data))
+      ? none
+      : [{ type: "file", mediaType, data }]
+  })
 
 const none: ReadonlyArray<never> = []
 

@@ -1,4 +1,4 @@
-/** Facts of a streamed answer besides its content: usage, sources, and the reason of its end. */
+/** Facts of a streamed answer besides its content: usage, pictures, sources, and the reason of its end. */
 import type * as Response from "effect/ai/Response"
 import * as Facts from "./facts.ts"
 import * as Wire from "./wire.ts"
@@ -9,6 +9,7 @@ export class StreamFacts {
   finishReason: string | undefined
   private usage: unknown
   private readonly annotations: Array<unknown> = []
+  private readonly pictures = new Set<unknown>()
   private lists: { readonly citations?: unknown; readonly search_results?: unknown } = {}
   private isRefused = false
   private hasMetadata = false
@@ -29,9 +30,14 @@ export class StreamFacts {
 
   addMessage(message: Wire.Message): void {
     if (Wire.refusalOf(message) !== undefined) this.isRefused = true
+    for (const address of Wire.pictures(message)) this.pictures.add(address)
     if (Array.isArray(message.annotations)) {
       for (const annotation of message.annotations) this.annotations.push(annotation)
     }
+  }
+
+  get files() {
+    return Facts.files(this.pictures)
   }
 
   get sources() {

@@ -34,7 +34,8 @@ export const Message = open({
   refusal: Anything,
   tool_calls: Schema.optional(Schema.NullOr(Schema.Array(Schema.NullOr(ToolCall)))),
   function_call: Schema.optional(Schema.NullOr(FunctionCall)),
-  annotations: Anything
+  annotations: Anything,
+  images: Anything
 })
 export type Message = typeof Message.Type
 
@@ -138,6 +139,14 @@ export const pieces = (message: Message): ReadonlyArray<Piece> => {
   }
   push("text", refusalOf(message))
   return out
+}
+
+/** The addresses of the pictures of a message: next to its content, or among the parts of it. */
+export const pictures = (message: Message): ReadonlyArray<unknown> => {
+  const listed: ReadonlyArray<unknown> = Array.isArray(message.images) ? message.images : []
+  return [...listed, ...partsOf(message)].map((part) => ownField(part, "image_url"))
+    .filter((image) => image !== undefined)
+    .map((image) => typeof image === "string" ? image : ownField(image, "url"))
 }
 
 const texts = (value: unknown): ReadonlyArray<unknown> =>
