@@ -1,5 +1,5 @@
 /**
- * OAuth 2.1 for MCP servers over HTTP: tokens are sent with each request, and refreshed once for all requests that met an expired one.
+ * OAuth 2.1 for MCP servers over HTTP: tokens are sent with each request, and refreshed once for all requests that met an expired one. Those requests share the page for a person, too.
  * The flow itself is that of `@modelcontextprotocol/client`, an optional peer, which is loaded when a layer of this module is built.
  */
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
@@ -152,12 +152,21 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const { origin } = new URL(options.url)
   const tokens = Effect.promise(async () => options.provider.tokens())
 
-  const renewed = (used: Tokens | undefined, challenge: object) =>
+  /** Number of ended flows. */
+  let flows = 0
+  const renewed = (used: Tokens | undefined, challenge: object, flowsBefore: number) =>
     one.withPermit(Effect.gen(function*() {
       const current = yield* tokens
       // Another request has refreshed them meanwhile.
       if (current !== undefined && current.access_token !== used?.access_token) return current
-      const result = yield* authorize(loaded, options, base, challenge)
+      // A flow that ended meanwhile sent a person to a page, or failed. Another one would replace the verifier of that page.
+      if (flows > flowsBefore) return undefined
+      const result = yield* Effect.ensuring(
+        authorize(loaded, options, base, challenge),
+        Effect.sync(() => {
+          flows++
+        })
+      )
       return result === "AUTHORIZED" ? yield* tokens : undefined
     })).pipe(
       Effect.catch((error) =>
@@ -172,7 +181,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
       const response = yield* base.execute(withToken(request, used))
       const challenge = challengeOf(loaded, response)
       if (challenge === undefined) return response
-      const next = yield* renewed(used, challenge)
+      const next = yield* renewed(used, challenge, flows)
       return next === undefined ? response : yield* base.execute(withToken(request, next))
     })
   )

@@ -137,6 +137,34 @@ describe("OAuth", () => {
       assert.strictEqual(yield* call(yield* toolsOf({ url, provider }), "read"), "did read for 2025-06-18")
     }))
 
+  // Each flow stores a new verifier, so the code of an earlier page would be refused.
+  live("sends a person to one page for five calls at once", () =>
+    Effect.gen(function*() {
+      const { expire, state, url } = yield* guarded
+      const { provider, redirections } = providerOf({ access_token: "access-1", token_type: "Bearer" })
+      const tools = yield* toolsOf({ url, provider })
+      expire()
+      for (let page = 1; page <= 2; page++) {
+        const errors = yield* Effect.all(Array.from({ length: 5 }, () => Effect.flip(call(tools, "pay"))), {
+          concurrency: "unbounded"
+        })
+        assert.deepStrictEqual(errors.map(({ reason }) => reason?._tag), Array(5).fill("McpUnauthorized"))
+        assert.deepStrictEqual([redirections.length, state.done], [page, 0])
+      }
+    }))
+
+  live("tries a refused refresh once for five calls at once", () =>
+    Effect.gen(function*() {
+      const { expire, state, url } = yield* guarded
+      const { provider } = providerOf({ access_token: "access-1", refresh_token: "refresh-1", token_type: "Bearer" })
+      const tools = yield* toolsOf({ url, provider })
+      expire()
+      state.isRevoked = true
+      yield* Effect.all(Array.from({ length: 5 }, () => Effect.flip(call(tools, "pay"))), { concurrency: "unbounded" })
+      // The flow of the SDK itself tries a refused token twice.
+      assert.strictEqual(state.refreshes, 2)
+    }))
+
   live("reports a call as not authorized if the refresh is refused", () =>
     Effect.gen(function*() {
       const { expire, state, url } = yield* guarded
