@@ -56,8 +56,6 @@ export class Steps {
   said: () => Said = () => this.conversation()
   /** Messages of steps; those of a waiting step are its earlier ones until it resumes. */
   private readonly heard: Map<string, () => Said>
-  /** The steps of this execution that are to receive the input of the whole. */
-  private readonly taking = new Set<string>()
   /** The steps that received the input of the whole, including those of earlier executions. */
   private readonly asGiven: Set<string>
   private answer: { readonly value: unknown } | undefined
@@ -104,8 +102,8 @@ export class Steps {
         : []
     })
     // A step that was interrupted before its start has no messages.
-    const startedIds = all.filter(({ said }) => said.transcript.content.length > 0)
-    const heard = startedIds.length > 0 ? startedIds : all
+    const withMessages = all.filter(({ said }) => said.transcript.content.length > 0)
+    const heard = withMessages.length > 0 ? withMessages : all
     const answers = heard.filter((one) => one.answer !== undefined)
     const one = answer === undefined
       ? heard.findLast((one) => one.answer === undefined) ?? heard.at(-1)
@@ -126,7 +124,6 @@ export class Steps {
     takes = input === this.input
   ): Effect.Effect<Out, E, R> {
     const step = this.numbers.next(agent.name)
-    if (takes) this.taking.add(step.id)
     this.agents.set(step.id, { agent, step, input })
     return Effect.suspend(() => {
       const entry = this.entries.get(step.id)
@@ -145,6 +142,7 @@ export class Steps {
             : this.proceed(agent, { snapshot: entry.nested.snapshot, decisions }, step, onRecord)
         }
         default:
+          if (takes) this.asGiven.add(step.id)
           return this.proceed(agent, { input }, step, onRecord)
       }
     }) as Effect.Effect<Out, E, R>
@@ -224,7 +222,6 @@ export class Steps {
     const { id } = step
     this.startedIds.add(id)
     let withdraw: Effect.Effect<void> = Effect.void
-    if ("input" in from && this.taking.has(id)) this.asGiven.add(id)
     const mode: Mode = {
       ...plainMode,
       step,
