@@ -110,6 +110,9 @@ const broken: Readonly<
         store.take({ ...wanted, agents: wanted.agents?.map((one) => ({ ...one, queue: queueOf(one) })) })
     }
   }],
+  "counts time behind a lease": ["time_without_a_lease_is_not_counted", (store) => ({
+    get: (runId) => Effect.map(store.get(runId), (run) => run && { ...run, ran: run.ran + 80 })
+  })],
   "forgets owners": ["runs_are_read_back", (store) => ({
     insert: (run) => store.insert({ ...run, owner: undefined })
   })],

@@ -54,8 +54,10 @@ export const memoryTake = (rows: MemoryRows): (wanted: Take) => Effect.Effect<Ta
       if (row === undefined) return []
       if (place !== undefined) regain(row, now, place)
       if (leaseMillis !== undefined) {
+        // A process that was frozen adds no more than its lease.
+        const owned = Math.max(0, Math.min(now, row.leasedUntil) - row.renewedAt)
         row.leasedUntil = now + leaseMillis
-        row.run = { ...row.run, ran: row.run.ran + now - row.renewedAt }
+        row.run = { ...row.run, ran: row.run.ran + owned }
         row.renewedAt = now
       }
       const { isCancelled, runId } = row.run

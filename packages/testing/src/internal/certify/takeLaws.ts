@@ -98,6 +98,20 @@ const raisesRates: Law = (store, name) =>
     yield* same("runs of a rate that was raised", (yield* takenOf(store, name, { queue: fast })).length, 2)
   })
 
+const countsOwnedTime: Law = (store, name) =>
+  Effect.gen(function*() {
+    const { run } = yield* added(store, name, name, { leaseMillis: 20 })
+    const renewed = Effect.gen(function*() {
+      yield* store.take({ leases: [{ runId: name, epoch: run.epoch }], leaseMillis: long })
+      return (yield* store.get(name))?.ran ?? 0
+    })
+    yield* Effect.sleep("100 millis")
+    const before = yield* renewed
+    yield* same("time within a lease of 20 ms at most", before <= 20, true)
+    yield* Effect.sleep("40 millis")
+    yield* same("time within a long lease", (yield* renewed) - before >= 20, true)
+  })
+
 const comparesStarts: Law = (store, name) =>
   Effect.gen(function*() {
     const { run } = yield* added(store, name, name, { leaseMillis: long })
@@ -147,5 +161,6 @@ export const takeLaws = {
   versions_are_adopted: adopts,
   waiting_runs_are_due: reminds,
   readers_are_announced: announcesReaders,
-  later_runs_of_an_id_are_others: comparesStarts
+  later_runs_of_an_id_are_others: comparesStarts,
+  time_without_a_lease_is_not_counted: countsOwnedTime
 } as const satisfies Readonly<Record<string, Law>>

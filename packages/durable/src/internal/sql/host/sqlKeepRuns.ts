@@ -28,6 +28,10 @@ export const sqlKeepRuns = (
       yield* sql`UPDATE ${runs} SET ${states.to("regain")} WHERE ${fenced("regain", hold)}`
     }))
 
+  /** Time since the last renewal, within the lease: a process that was frozen, or a clock that was set, adds no more. */
+  const owned = sql`CASE WHEN ${now} < renewed_at OR leased_until < renewed_at THEN 0
+    WHEN ${now} < leased_until THEN ${now} - renewed_at ELSE leased_until - renewed_at END`
+
   /** Keeps runs, in one statement. A run that another process owns by now is renewed for that one, at most once. */
   return Effect.fnUntraced(function*(
     { leases = [], leaseMillis }: Take
@@ -39,12 +43,12 @@ export const sqlKeepRuns = (
     const found = yield* rows<LeasedRow>(
       leaseMillis === undefined
         ? sql`SELECT ${columns} FROM ${runs} WHERE ${which}`
-        : sql`UPDATE ${runs} SET leased_until = ${now} + ${leaseMillis}, ran = ran + ${now} - renewed_at, renewed_at = ${now}
+        : sql`UPDATE ${runs} SET leased_until = ${now} + ${leaseMillis}, ran = ran + ${owned}, renewed_at = ${now}
           WHERE ${which} RETURNING ${columns}`
     )
-    const owned = new Map(leases.map((hold) => [hold.runId, hold]))
+    const holds = new Map(leases.map((hold) => [hold.runId, hold]))
     const isOwned = ({ epoch, run_id, started_at }: LeasedRow): boolean => {
-      const hold = owned.get(run_id)
+      const hold = holds.get(run_id)
       return hold?.epoch === epoch && (hold.startedAt ?? Number(started_at)) === Number(started_at)
     }
     return found.filter(isOwned).map((row) => ({
