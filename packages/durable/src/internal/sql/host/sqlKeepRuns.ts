@@ -46,9 +46,9 @@ export const sqlKeepRuns = (
         : sql`UPDATE ${runs} SET leased_until = ${now} + ${leaseMillis}, ran = ran + ${owned}, renewed_at = ${now}
           WHERE ${which} RETURNING ${columns}`
     )
-    const holds = new Map(leases.map((hold) => [hold.runId, hold]))
+    const owners = new Map(leases.map((hold) => [hold.runId, hold]))
     const isOwned = ({ epoch, run_id, started_at }: LeasedRow): boolean => {
-      const hold = holds.get(run_id)
+      const hold = owners.get(run_id)
       return hold?.epoch === epoch && (hold.startedAt ?? Number(started_at)) === Number(started_at)
     }
     return found.filter(isOwned).map((row) => ({
