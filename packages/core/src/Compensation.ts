@@ -206,8 +206,9 @@ export class NotCompensable extends Schema.TaggedError<NotCompensable>()("NotCom
 
 const states = { undone: "compensated", not_happened: "not_happened", not_undone: "not_compensated" } as const
 
-const runOf = (runId: string, { id }: EndedWrite): Effect.Effect<string> =>
-  Effect.map(sha256(JSON.stringify([runId, id])), (hash) => `undo_${hash.slice(0, 40)}`)
+/** The id of the run that compensates a write. The start of its run distinguishes it from a purged one with the id. */
+const runOf = ({ runId, startedAt }: RunInfo, { id }: EndedWrite): Effect.Effect<string> =>
+  Effect.map(sha256(JSON.stringify([runId, startedAt, id])), (hash) => `undo_${hash.slice(0, 40)}`)
 
 const infoOf = (runs: RunsService, runId: string): Effect.Effect<RunInfo | undefined, RunsUnavailable> =>
   Effect.catchTag(runs.get(runId), "UnknownRun", () => Effect.undefined)
@@ -236,7 +237,7 @@ const readFrom = Effect.fnUntraced(function*(runs: RunsService, runId: string) {
   const events = yield* Stream.runCollect(runs.events(runId))
   return yield* Effect.forEach(endedWrites(events.map(({ event }) => event)), (write) =>
     Effect.gen(function*() {
-      const by = yield* runOf(runId, write)
+      const by = yield* runOf(info, write)
       const found = write.compensable === undefined ? undefined : yield* infoOf(runs, by)
       return { write, by, info, described: described(write, found) }
     }))

@@ -1,6 +1,6 @@
 /** A run with the id of a purged one: it is another run, and the purged one's unknown writes stay unknown. */
 import { assert, describe, it } from "@effect/vitest"
-import { Agent, IdempotencyLedger, Recovery, Runs, Tool } from "@recourse/core"
+import { Agent, Compensation, IdempotencyLedger, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore, Signal } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Effect, Exit, Layer, Schema } from "effect"
@@ -58,6 +58,41 @@ describe("a run with the id of a purged one", () => {
         assert.include(results.at(-1)!, "outcome_unknown")
       }))
   }
+})
+
+describe("a compensation of an ended run", () => {
+  it.effect("is not answered by that of a purged run with its id", () =>
+    Effect.gen(function*() {
+      const did: Array<string> = []
+      const Book = Tool.make("book", {
+        success: Schema.String,
+        effects: "write",
+        execute: () => Effect.sync(() => `seat ${did.push("book")}`),
+        compensate: () => Effect.sync(() => void did.push("cancel"))
+      })
+      const trip = Durable.make(Agent.make("trip", { tools: [Book], defaults: { onError: Recovery.keepGoing } }))
+      const Model = ScriptedModel.layer(({ prompt }) =>
+        prompt.content.at(-1)!.role === "tool"
+          ? ScriptedModel.text("done")
+          : ScriptedModel.call("book", {}, { id: "c" })
+      )
+      const store = Layer.succeedContext(yield* Layer.build(RunStore.layerMemory))
+      const at = (hours: number, effect: Effect.Effect<unknown, unknown, Runs.Runs | RunStore.RunStore>) =>
+        Effect.map(
+          VirtualTime.run(
+            effect.pipe(Effect.provide(Durable.layer([trip]).pipe(Layer.provide(Model), Layer.provideMerge(store)))),
+            { startAt: hours * 3_600_000 }
+          ),
+          ({ exit }) => assert.strictEqual(exit?._tag, "Success")
+        )
+      yield* at(0, trip.run("trip-7", "go"))
+      yield* at(5, Compensation.compensate({ runId: "trip-7" }))
+      yield* at(9, RunStore.purge({ keepFor: "6 hours" }))
+      yield* at(10, trip.run("trip-7", "go"))
+      yield* at(11, Compensation.compensate({ runId: "trip-7" }))
+      yield* at(12, Compensation.compensate({ runId: "trip-7" }))
+      assert.deepStrictEqual(did, ["book", "cancel", "book", "cancel"])
+    }))
 })
 
 describe("a purge while a run has not ended", () => {
