@@ -20,7 +20,7 @@ export const sqlPurge = (
           sql.in("status", [...ended])
         } AND updated_at <= ${now} - ${olderThanMillis} AND NOT EXISTS (SELECT 1 FROM ${runs} AS parent
               WHERE parent.run_id = ${runs}.parent_id AND NOT parent.${sql.in("status", [...ended])})
-            LIMIT 1000`
+            ORDER BY updated_at LIMIT 1000`
       )
       if (old.length === 0) return 0
       const ids = old.map(({ run_id }) => run_id)
