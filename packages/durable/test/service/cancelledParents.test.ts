@@ -72,3 +72,36 @@ describe("a run that is cancelled by another process", () => {
       }).pipe(Effect.scoped))
   }
 })
+
+describe("a run that was purged while its process was frozen", () => {
+  it.live("starts no child that makes a write", () =>
+    Effect.gen(function*() {
+      const { agents, model, paidAt, parent } = family()
+      const store = Context.get(yield* Layer.build(Layer.fresh(RunStore.layerMemory)), RunStore.RunStore)
+      const silent = Layer.succeed(RunStore.RunStore, { ...store, listen: () => Effect.void })
+      // The process renews no lease before its tool starts a child.
+      const runner = Durable.layer(agents, { poll: "5 seconds", lease: "100 millis" }).pipe(
+        Layer.provide([model, silent])
+      )
+      const program = Effect.gen(function*() {
+        yield* Effect.provide(parent.start("p1", "go"), yield* Layer.build(runner))
+        yield* Effect.sleep("200 millis")
+        const { taken: [other] } = yield* store.take({
+          agents: [{ agent: "parent", versions: ["1"] }],
+          limit: 1,
+          leaseMillis: 60_000
+        })
+        const { events, positions } = yield* store.load(other!)
+        const { epoch, runId, startedAt } = other!
+        const end = { runId, epoch, startedAt, segment: 0, kind: "end", key: "0", value: null, elapsed: 1, events: [] }
+        const last = { ...end, position: positions, firstEvent: events }
+        assert.isTrue(yield* store.settle(other!, { status: "completed", pending: [], last }))
+        assert.strictEqual(yield* store.purge(0), 1)
+        yield* Effect.sleep("30 seconds")
+        return (yield* store.list({})).map(({ agent, status }) => `${agent} ${status}`)
+      })
+      const { exit } = yield* VirtualTime.run(Effect.scoped(program))
+      assert.deepEqual(yield* exit!, ["child cancelled"])
+      assert.deepEqual(paidAt, [])
+    }).pipe(Effect.scoped))
+})

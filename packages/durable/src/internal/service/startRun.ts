@@ -42,13 +42,13 @@ export const startRun = (
     const { version } = registered.definition
     const toStored = yield* inputToStored(input as Schema.Json, owner)
     const parent = yield* Parent
-    /** Cancels it with its parent: one that was cancelled before had no such child. */
-    const cancelWithParent = (run: StoredRun) =>
+    /** Cancels it with its parent: one that was cancelled before had no such child. A purged one has no child either. */
+    const cancelWithParent = ({ isNew, run }: { readonly isNew: boolean; readonly run: StoredRun }) =>
       parent === undefined || run.parent !== parent
         ? Effect.void
         : Effect.flatMap(
           available(store.get(parent)),
-          (found) => found?.isCancelled === true ? cancel(id) : Effect.void
+          (found) => (found?.isCancelled ?? isNew) ? cancel(id) : Effect.void
         )
     const added = {
       runId: id,
@@ -61,9 +61,9 @@ export const startRun = (
       delayMillis
     }
     const insert = (leaseMillis?: number) =>
-      Effect.tap(available(store.insert({ ...added, leaseMillis })), ({ isNew, run }) => {
-        if (isNew) conversations.begin(id, toStored)
-        return cancelWithParent(run)
+      Effect.tap(available(store.insert({ ...added, leaseMillis })), (result) => {
+        if (result.isNew) conversations.begin(id, toStored)
+        return cancelWithParent(result)
       })
     const { isNew, run } = yield* added.delayMillis === undefined ? starting(agent, insert) : insert()
     if (run.agent !== agent) return yield* Effect.fail(new RunConflict({ runId: id, differs: "agent" }))
