@@ -90,9 +90,9 @@ let stale = 0
 for (const name of readdirSync(join(root, "packages")).toSorted()) {
   const dist = join(root, "packages", name, "dist")
   if (!existsSync(dist)) continue
-  const text = publicModules(name).map((module) => {
+  const text = publicModules(name).flatMap((module) => {
     const lines = [...exportsOf(dist, module)].toSorted(([a], [b]) => a < b ? -1 : 1).map(([, text]) => text)
-    return `# ${module}\n\n${lines.join("\n")}\n`
+    return lines.length === 0 ? [] : [`# ${module}\n\n${lines.join("\n")}\n`]
   }).join("\n")
   const path = join(root, "packages", name, "api.txt")
   if (existsSync(path) && readFileSync(path, "utf8") === text) continue

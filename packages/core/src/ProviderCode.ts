@@ -1,14 +1,10 @@
 /**
- * Error codes of model servers, for providers: one table of their meanings, whatever package reads the answer. Prose is never examined.
+ * Error codes of model servers, for the providers of the project: one table of their meanings, whatever package reads the answer. Prose is
+ * never examined.
  */
 import type * as AiError from "effect/ai/AiError"
 
-/**
- * The meaning of an error code, whatever the status of its answer. The kinds of `AuthenticationError` are those of effect.
- *
- * @category models
- * @since 0.2.0
- */
+/** @internal The meaning of an error code, whatever the status of its answer. The kinds of `AuthenticationError` are those of effect. */
 export type Meaning = "Quota" | "ContentPolicy" | "ContextLength" | "UnknownModel" | AiError.AuthenticationError["kind"]
 
 const codesOf: Readonly<Record<Exclude<Meaning, "Unknown">, ReadonlyArray<string>>> = {
@@ -109,34 +105,19 @@ const invert = <A>(table: Iterable<readonly [A, ReadonlyArray<string>]>): Readon
 const meanings = invert(Object.entries(codesOf) as ReadonlyArray<[Meaning, ReadonlyArray<string>]>)
 const statuses = invert(Object.entries(statusCodes).map(([status, codes]) => [Number(status), codes] as const))
 
-/** True for the id or the name of a past call: too long, it is no long prompt. */
+/** True for the id or the name of a past call. */
 const isOfCall = (param: unknown): boolean => /\.(?:id|tool_call_id|name)$/.test(String(param ?? ""))
 
 /**
- * Returns the meaning of an error code in any case, if it is the same for each status. `param` is the parameter that the server names.
- *
- * ```ts
- * import { ProviderCode } from "@recourse/core"
- *
- * ProviderCode.meaningOf("insufficient_quota") // => "Quota"
- * ProviderCode.meaningOf("string_above_max_length", "messages.[0].content") // => "ContextLength"
- * ProviderCode.meaningOf("string_above_max_length", "messages.[0].tool_calls.[0].id") // => undefined
- * ```
- *
- * @category getters
- * @since 0.2.0
+ * @internal Returns the meaning of an error code in any case, if it is the same for each status. `param` is the parameter that the server
+ * names: one that is too long and belongs to a past call is no long prompt.
  */
 export const meaningOf = (code: string, param?: unknown): Meaning | undefined => {
   const meaning = meanings.get(code.toLowerCase())
   return meaning === "ContextLength" && isOfCall(param) ? undefined : meaning
 }
 
-/**
- * Returns the HTTP status of an error code in any case, for an error inside a stream that began well.
- *
- * @category getters
- * @since 0.2.0
- */
+/** @internal Returns the HTTP status of an error code in any case, for an error inside a stream that began well. */
 export const statusOf = (code: string): number | undefined => statuses.get(code.toLowerCase())
 
 const ofPrompt: ReadonlySet<unknown> = new Set([
@@ -149,9 +130,7 @@ const ofPrompt: ReadonlySet<unknown> = new Set([
 ])
 
 /**
- * True for a parameter that holds the conversation, or that a server names for its length. A refusal of it may be one of a prompt that is too long.
- *
- * @category predicates
- * @since 0.2.0
+ * @internal True for a parameter that holds the conversation, or that a server names for its length. A refusal of it may be one of a prompt
+ * that is too long.
  */
 export const isPrompt = (param: unknown): boolean => ofPrompt.has(param)

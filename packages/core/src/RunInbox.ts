@@ -106,7 +106,7 @@ const decodeContent = Schema.decodeUnknownOption(Schema.toCodecJson(Prompt.UserM
  */
 export const check = (
   agent: string,
-  { content, id }: { readonly id: unknown; readonly content: unknown }
+  { content, id }: Readonly<Record<"id" | "content", unknown>>
 ): Effect.Effect<void, InvalidInput> => {
   const issues = [
     ...(typeof id === "string" ? [] : [{ path: ["id"], expected: "expected text", problem: "invalid" } as const]),

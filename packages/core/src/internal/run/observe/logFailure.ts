@@ -34,7 +34,7 @@ const maxLength = 8_000
  * @since 0.2.0
  */
 export const logFailure = (
-  { agent, runId }: { readonly agent: string; readonly runId: string },
+  { agent, runId }: Readonly<Record<"agent" | "runId", string>>,
   cause: Cause.Cause<unknown>
 ): Effect.Effect<void> =>
   Effect.contextWith((context: Context.Context<never>) => {
