@@ -4,7 +4,7 @@
  */
 import * as Prompt from "effect/ai/Prompt"
 import { marked, notice } from "../../Quarantine.ts"
-import { markIn } from "../run/transcript.ts"
+import { markIn, requestContextKey as key } from "../run/transcript.ts"
 
 /**
  * An entry of a page's context.
@@ -16,9 +16,6 @@ export interface RequestContext {
   readonly description: string
   readonly value: string
 }
-
-/** The option of a user's message that holds the context. */
-const key = "requestContext"
 
 /** The source by which a run is tainted that reads it. */
 export const requestContextSource = "context of the page"

@@ -172,8 +172,13 @@ export const markIn = (
     ? (recourse as Readonly<Record<string, unknown>>)[name]
     : undefined
 
+/** The option of a user's message that holds the context that its page has added. */
+export const requestContextKey = "requestContext"
+
 export class Transcript {
   private readonly messages: Array<Prompt.Message> = []
+  /** True if a page has added context to a message of the user: a run of many turns does not look for it in each. */
+  hasRequestContext = false
 
   /** Number of messages. */
   get length(): number {
@@ -235,6 +240,7 @@ export class Transcript {
   /** A message of any role, with its options. */
   add(message: Prompt.Message): void {
     this.messages.push(message)
+    if (message.role === "user" && markIn(message, requestContextKey) !== undefined) this.hasRequestContext = true
   }
 
   user(text: string): void {
@@ -275,6 +281,7 @@ export class Transcript {
   /** Restarts. */
   clear(): void {
     this.messages.length = 0
+    this.hasRequestContext = false
   }
 
   /** The results of a round of calls, in the order of the calls. */
