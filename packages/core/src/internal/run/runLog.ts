@@ -4,6 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import type { Journal, Kind } from "../../Journal.ts"
+import { atFirstUse } from "../foundation/lazyValue.ts"
 import { agentsOf, isBelow, isOfCall, isWithinCall } from "../path/path.ts"
 import { type RecordedStart, startsIn } from "./recordedStart.ts"
 import { RecoveryLog } from "./recoveryLog.ts"
@@ -44,8 +45,8 @@ export class RunLog {
   private readonly unmatched = new Set<string>()
   /** Keys of entries that earlier executions have appended. */
   private readonly appended: ReadonlySet<string>
-  /** Paths of agents with entries under a number: an older version has identified their runs by it. */
-  private readonly counted: ReadonlySet<string>
+  /** Paths of agents with entries under a number, read if a nested run looks for its own: a log may hold thousands of entries. */
+  private readonly counted: () => ReadonlySet<string>
 
   constructor(journal: Journal) {
     this.journal = journal
@@ -54,7 +55,7 @@ export class RunLog {
     const starts = this.isReplay ? [...startsIn(journal)] : []
     this.recovery = new RecoveryLog(journal, starts, this.isReplay)
     this.appended = new Set(starts.map(({ start }) => start.entry))
-    this.counted = this.isReplay ? countedIn(journal) : new Set()
+    this.counted = atFirstUse(() => this.isReplay ? countedIn(journal) : new Set())
     if (!this.isReplay) return
     for (const { path, start } of starts) this.add(path, start)
     // A write that was committed with its outcome has no start.
@@ -128,7 +129,7 @@ export class RunLog {
 
   /** True if an older version, which identified an agent's runs by their number, has run an agent at a path. */
   hasCounted(agent: string): boolean {
-    return this.counted.has(agent)
+    return this.counted().has(agent)
   }
 
   /** True if an earlier execution has started the call of a path. */
