@@ -126,7 +126,7 @@ export const make = (
             const parts = Answer.whole(answer, { target, toolMode, newId, now: now(), tools })
             if (Result.isFailure(parts)) return Effect.fail(parts.failure)
             SpanAttributes.answered(request.span, parts.success)
-            return Effect.succeed(parts.success.map(readCall))
+            return Effect.succeed(readCall === undefined ? parts.success : parts.success.map(readCall))
           }))
       }).pipe(Effect.mapError(aiError("generateText")))
 
@@ -141,7 +141,7 @@ export const make = (
           )
           const stream = Stream.mapArray(Stream.unwrap(answered), (parts) => {
             SpanAttributes.answered(request.span, parts)
-            return Arr.map(parts, readCall)
+            return readCall === undefined ? parts : Arr.map(parts, readCall)
           })
           return timeout === undefined
             ? stream

@@ -50,17 +50,19 @@ const parametersIn = (tool: Tool.Any, schemas: Quirks["schemas"]): JsonSchema =>
   return schemas === "subset" ? schemaSubset(schema) as JsonSchema : schema
 }
 
-/** Reads the arguments of strict tools in the form of their own schemas. */
+/** Reads the arguments of strict tools in the form of their own schemas; `undefined` if no tool is strict. */
 export const readStrictCalls = (tools: ReadonlyArray<Tool.Any>) =>
-<Part extends { readonly type: string }>(
-  part: Part | Response.ToolCallPartEncoded
-): Part | Response.ToolCallPartEncoded => {
-  if (part.type !== "tool-call") return part
-  const call = part as Response.ToolCallPartEncoded
-  const tool = tools.find(({ name }) => name === call.name)
-  const strict = tool === undefined ? undefined : ToolSchema.strictOf(tool, toCodecOpenAI)
-  return strict === undefined ? part : { ...call, params: strict.read(call.params) }
-}
+  tools.some((tool) => Tool.getStrictMode(tool) === true)
+    ? <Part extends { readonly type: string }>(
+      part: Part | Response.ToolCallPartEncoded
+    ): Part | Response.ToolCallPartEncoded => {
+      if (part.type !== "tool-call") return part
+      const call = part as Response.ToolCallPartEncoded
+      const tool = tools.find(({ name }) => name === call.name)
+      const strict = tool === undefined ? undefined : ToolSchema.strictOf(tool, toCodecOpenAI)
+      return strict === undefined ? part : { ...call, params: strict.read(call.params) }
+    }
+    : undefined
 
 const define = (tool: Tool.Any, schemas: Quirks["schemas"]): Result.Result<Definition, AiError.AiErrorReason> => {
   if (Tool.isProviderDefined(tool)) {
