@@ -1,11 +1,10 @@
 /** Answers of models that depart from the interface, as packages of plain JavaScript do: they are read, or a typed failure, and never a defect. */
 import { assert, describe, it } from "@effect/vitest"
-import type { LanguageModelV4 } from "@ai-sdk/provider"
 import { AiSdk } from "@recourse/ai-sdk"
 import { Agent, Recovery, Tool } from "@recourse/core"
 import { Effect, Exit, Schema, Stream } from "effect"
 import { AiError } from "effect/ai"
-import { stop, usage } from "./support/models.ts"
+import { firstAnswering, stop, usage } from "./support/models.ts"
 
 type Parts = ReadonlyArray<unknown>
 
@@ -16,30 +15,6 @@ const text = (delta: string, id = "0") => [
 ]
 const finish = { type: "finish", finishReason: stop, usage }
 const done = { content: [{ type: "text", text: "done" }], finishReason: stop, usage, warnings: [] }
-
-/** A model whose first answer is this one, and whose later ones are `done`. */
-const model = (first: unknown, isStream: boolean): LanguageModelV4 => {
-  let calls = 0
-  const streamOf = (parts: Parts) => ({
-    stream: new ReadableStream({
-      start: (controller) => {
-        for (const part of parts) controller.enqueue(part)
-        controller.close()
-      }
-    })
-  })
-  return {
-    specificationVersion: "v4",
-    provider: "test",
-    modelId: "m",
-    supportedUrls: {},
-    doGenerate: async () => calls++ === 0 ? first : done,
-    doStream: async () => {
-      if (calls++ > 0) return streamOf([...text("done"), finish])
-      return Array.isArray(first) && isStream ? streamOf(first as Parts) : first
-    }
-  } as never
-}
 
 /** The answer of an agent with a tool that pays, the payments, and the counted tokens. */
 const played = (first: unknown, isStream: boolean) =>
@@ -57,7 +32,7 @@ const played = (first: unknown, isStream: boolean) =>
         Stream.runFold(() => "", (all, event) => event._tag === "TextDelta" ? all + event.delta : all)
       )
       : agent.run("x")
-    const exit = yield* Effect.exit(Effect.provide(run, AiSdk.layer(model(first, isStream))))
+    const exit = yield* Effect.exit(Effect.provide(run, AiSdk.layer(firstAnswering(first, "done"))))
     if (Exit.isSuccess(exit)) return [exit.value, paid]
     const error = Exit.findErrorOption(exit)
     assert.isTrue(error._tag === "Some" && AiError.isAiError(error.value), String(exit))

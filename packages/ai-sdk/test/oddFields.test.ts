@@ -1,11 +1,10 @@
 /** Answers with another kind of value in a field: the rest is read, and a run never ends by a defect. */
-import type { LanguageModelV4 } from "@ai-sdk/provider"
 import { assert, describe, it } from "@effect/vitest"
 import { AiSdk } from "@recourse/ai-sdk"
 import { Agent, Recovery, Tool } from "@recourse/core"
 import { Cause, Effect, Exit, Schema, Stream } from "effect"
 import { calls, contents, streamed, variants } from "./support/oddFields.ts"
-import { stop, usage } from "./support/models.ts"
+import { firstAnswering, stop, usage } from "./support/models.ts"
 
 type Parts = ReadonlyArray<unknown>
 
@@ -19,33 +18,12 @@ const text = [{ type: "text-start", id: "t" }, { type: "text-delta", id: "t", de
 const finish = { type: "finish", finishReason: stop, usage, providerMetadata: { openai: { tier: "flex" } } }
 const done = { content: [{ type: "text", text: "Hi" }], finishReason: stop, usage, warnings: [] }
 
-/** A model whose first answer is this one, and whose later ones say "Hi". */
-const model = (first: unknown): LanguageModelV4 => {
-  let requests = 0
-  const streamOf = (parts: Parts) => ({
-    stream: new ReadableStream({
-      start: (controller) => {
-        for (const part of parts) controller.enqueue(part)
-        controller.close()
-      }
-    })
-  })
-  return {
-    specificationVersion: "v4",
-    provider: "test",
-    modelId: "m",
-    supportedUrls: {},
-    doGenerate: async () => requests++ === 0 ? first : done,
-    doStream: async () => streamOf(requests++ === 0 ? first as Parts : [...text, finish])
-  } as never
-}
-
 const answers = {
-  whole: (first: unknown) => agent.run("x").pipe(Effect.provide(AiSdk.layer(model(first)))),
+  whole: (first: unknown) => agent.run("x").pipe(Effect.provide(AiSdk.layer(firstAnswering(first, "Hi")))),
   streamed: (first: unknown) =>
     agent.stream("x").pipe(
       Stream.runFold(() => "", (all, event) => event._tag === "TextDelta" ? all + event.delta : all),
-      Effect.provide(AiSdk.layer(model(first)))
+      Effect.provide(AiSdk.layer(firstAnswering(first, "Hi")))
     )
 }
 

@@ -31,6 +31,31 @@ const streamOf = <A>(parts: ReadonlyArray<A>): ReadableStream<A> =>
     }
   })
 
+/**
+ * A V4 model whose first answer is this value, whatever it is, and whose later ones say a text. A list is the parts of a stream,
+ * if the answer is streamed.
+ */
+export const firstAnswering = (first: unknown, later: string): LanguageModelV4 => {
+  let requests = 0
+  const isFirst = () => requests++ === 0
+  return {
+    specificationVersion: "v4",
+    provider: "test",
+    modelId: "m",
+    supportedUrls: {},
+    doGenerate: async () =>
+      isFirst() ? first : { content: [{ type: "text", text: later }], finishReason: stop, usage, warnings: [] },
+    doStream: async () => {
+      if (isFirst()) return Array.isArray(first) ? { stream: streamOf(first) } : first
+      const text = [{ type: "text-start", id: "0" }, { type: "text-delta", id: "0", delta: later }, {
+        type: "text-end",
+        id: "0"
+      }]
+      return { stream: streamOf([...text, { type: "finish", finishReason: stop, usage }]) }
+    }
+  } as never
+}
+
 /** A V4 model with the given answers, and a record of its calls. */
 export const v4 = (answer: {
   readonly content?: LanguageModelV4GenerateResult["content"]
