@@ -3,31 +3,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { RunStore } from "@recourse/durable"
 import * as Certify from "@recourse/testing/Certify"
 import { Effect, Layer } from "effect"
-import { sqlLayer } from "../support/connections.ts"
-import { sqlDatabases } from "../support/servers.ts"
-
-type Store = Layer.Layer<RunStore.RunStore, unknown>
-
-const shared = sqlDatabases.filter(({ isShared, name }) => isShared && !name.startsWith("M"))
-const stores = [
-  {
-    name: "memory",
-    open: () => Promise.resolve({ layer: RunStore.layerMemory as Store, close: () => Promise.resolve() })
-  },
-  ...shared.map(({ name, open }) => ({
-    name,
-    open: async () => {
-      const { address, close } = await open()
-      return { layer: RunStore.layerSql().pipe(Layer.provide(sqlLayer(address))) as Store, close }
-    }
-  }))
-]
+import { runStores } from "../support/runStores.ts"
 
 /** Disturbed operations in databases; `RECOURSE_EVERY_STEP` for all of them, as in memory. */
 const fewer = process.env["RECOURSE_EVERY_STEP"] === undefined ? { runs: 12, disturbances: 8 } : {}
 
 describe("a host of durable runs", () => {
-  for (const { name, open } of stores) {
+  for (const { name, open } of runStores) {
     it(`is certified, with its log: ${name}`, async () => {
       const { close, layer } = await open()
       const both = Effect.andThen(Certify.runLog(layer), Certify.host(layer, name === "memory" ? {} : fewer))

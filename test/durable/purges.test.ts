@@ -1,25 +1,8 @@
 /** Purges of stores: what other runs rely on stays, and a run with a purged id is another run. */
 import { assert, describe, it } from "@effect/vitest"
 import { RunStore } from "@recourse/durable"
-import { Effect, Layer } from "effect"
-import { sqlLayer } from "../support/connections.ts"
-import { sqlDatabases } from "../support/servers.ts"
-
-type StoreLayer = Layer.Layer<RunStore.RunStore, unknown>
-
-const sqlStores = sqlDatabases.filter(({ isShared, name }) => isShared && !name.startsWith("M")).map(
-  ({ name, open }) => ({
-    name,
-    open: async (): Promise<{ readonly layer: StoreLayer; readonly close: () => Promise<unknown> | unknown }> => {
-      const { address, close } = await open()
-      return { layer: RunStore.layerSql().pipe(Layer.provide(sqlLayer(address))), close }
-    }
-  })
-)
-const stores = [
-  { name: "memory", open: async () => ({ layer: RunStore.layerMemory as StoreLayer, close: () => undefined }) },
-  ...sqlStores
-]
+import { Effect } from "effect"
+import { runStores } from "../support/runStores.ts"
 
 const run = (runId: string, parent?: string) => ({
   runId,
@@ -46,7 +29,7 @@ const step = ({ epoch, runId, startedAt }: RunStore.Lease, position: number): Ru
 
 const completed = (last: RunStore.Step) => ({ status: "completed", pending: [], last }) as const
 
-describe.each(stores)("a purge: $name", ({ open }) => {
+describe.each(runStores)("a purge: $name", ({ open }) => {
   const purging = (test: (store: RunStore.Store) => Effect.Effect<void, unknown>) => async () => {
     const { close, layer } = await open()
     try {
