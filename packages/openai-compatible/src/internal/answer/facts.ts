@@ -79,6 +79,9 @@ const count = (value: unknown): number | undefined => {
 const minus = (total: number | undefined, part: number | undefined): number | undefined =>
   total === undefined ? undefined : Math.max(0, total - (part ?? 0))
 
+/** Fields, or fields of details in them. */
+type Paths = ReadonlyArray<readonly [field: string, detail?: string]>
+
 /** Fields of each count in servers' answers. */
 const counts = {
   input: [["prompt_tokens"], ["input_tokens"]],
@@ -103,11 +106,12 @@ const counts = {
     ["output_tokens_details", "reasoning_tokens"],
     ["reasoning_tokens"]
   ]
-} as const satisfies Record<string, ReadonlyArray<ReadonlyArray<string>>>
+} as const satisfies Record<string, Paths>
 
 const counted = (raw: unknown, name: keyof typeof counts): number | undefined => {
-  for (const path of counts[name]) {
-    const found = count(at(raw, ...path))
+  for (const [field, detail] of counts[name] as Paths) {
+    const value = ownField(raw, field)
+    const found = count(detail === undefined ? value : ownField(value, detail))
     if (found !== undefined) return found
   }
   return undefined
@@ -207,13 +211,15 @@ export const sources = (
 }
 
 /** Pictures with their bytes as files, once each. An address elsewhere is not fetched. */
-export const files = (addresses: Iterable<unknown>): ReadonlyArray<Response.FilePartEncoded> =>
-  [...new Set(addresses)].flatMap((address): ReadonlyArray<Response.FilePartEncoded> => {
-    const [, mediaType, data] = /^data:([\w.+-]+\/[\w.+-]+)[^,]*;base64,(.+)$/s.exec(String(address)) ?? []
-    return mediaType === undefined || data === undefined || Result.isFailure(Base64.decode(data))
-      ? none
-      : [{ type: "file", mediaType, data }]
-  })
+export const files = (addresses: ReadonlyArray<unknown>): ReadonlyArray<Response.FilePartEncoded> =>
+  addresses.length === 0 ?
+    none :
+    [...new Set(addresses)].flatMap((address): ReadonlyArray<Response.FilePartEncoded> => {
+      const [, mediaType, data] = /^data:([\w.+-]+\/[\w.+-]+)[^,]*;base64,(.+)$/s.exec(String(address)) ?? []
+      return mediaType === undefined || data === undefined || Result.isFailure(Base64.decode(data))
+        ? none
+        : [{ type: "file", mediaType, data }]
+    })
 
 const none: ReadonlyArray<never> = []
 

@@ -37,7 +37,7 @@ export class StreamFacts {
   }
 
   get files() {
-    return Facts.files(this.pictures)
+    return Facts.files([...this.pictures])
   }
 
   get sources() {

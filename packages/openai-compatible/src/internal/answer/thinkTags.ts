@@ -88,6 +88,7 @@ export const make = (): ThinkTags => {
 
 /** The pieces of a whole text. */
 export const split = (whole: string): ReadonlyArray<Piece> => {
+  if (!whole.trimStart().startsWith("<")) return piece("text", whole)
   const tags = make()
   return [...tags.push(whole), ...tags.finish()]
 }

@@ -155,10 +155,9 @@ const texts = (value: unknown): ReadonlyArray<unknown> =>
 /** The parts of a content: servers write a text, a part, or a list of both. */
 const partsOf = ({ content }: Message): ReadonlyArray<string | typeof Part.Type> => {
   if (content === undefined || content === null) return []
-  const parts = Array.isArray(content)
-    ? content as ReadonlyArray<string | typeof Part.Type | null>
+  return Array.isArray(content)
+    ? (content as ReadonlyArray<string | typeof Part.Type | null>).filter((part) => part !== null)
     : [content as string]
-  return parts.filter((part) => part !== null)
 }
 
 /** The text of a refusal, in the field of the message or in a part of its content. */

@@ -20,35 +20,46 @@ export type BodyPull = Pull.Pull<
   HttpClientError.HttpClientError | IdleTimeout.IdleTimeoutError
 >
 
-type Read = { readonly done: boolean; readonly value?: Uint8Array | undefined }
+type Piece = ReadableStreamReadResult<Uint8Array>
 
-/** Some turns of the queue of microtasks: a reader answers within them if its stream holds the next piece. */
-const turns = async (): Promise<void> => {
-  for (let turn = 0; turn < 4; turn++) await undefined
-}
+/** Reads pieces, without an effect for those that have arrived. */
+class Pieces {
+  /** The read of the next piece, once it has begun. */
+  reading: Promise<Piece> | undefined
+  hasEnded = false
+  private next: Piece | undefined
+  private readonly reader: ReadableStreamDefaultReader<Uint8Array>
 
-const readWeb = (
-  response: HttpClientResponse.HttpClientResponse,
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  limits: IdleTimeout.IdleTimeout
-): Effect.Effect<Read, HttpClientError.HttpClientError | IdleTimeout.IdleTimeoutError> => {
-  const failed = (cause: unknown) =>
-    new HttpClientError.HttpClientError({
-      reason: new HttpClientError.DecodeError({ request: response.request, response, cause })
-    })
-  return Effect.suspend(() => {
-    let arrived: Read | undefined
-    const read = reader.read().then((piece) => arrived = piece)
-    // Its failure is reported by whoever waits for it.
-    read.catch(() => {})
-    return Effect.flatMap(
-      Effect.promise(turns),
-      () =>
-        arrived === undefined
-          ? limits.wait(Effect.tryPromise({ try: () => read, catch: failed }))
-          : Effect.succeed(arrived)
-    )
-  })
+  constructor(reader: ReadableStreamDefaultReader<Uint8Array>) {
+    this.reader = reader
+  }
+
+  private begin(): void {
+    if (this.reading !== undefined) return
+    this.reading = this.reader.read()
+    // A failure is reported by whoever waits for the piece.
+    this.reading.then((piece) => this.next = piece, () => {})
+  }
+
+  /** Ends a read: its bytes, or none at the end. */
+  take({ done, value }: Piece): ReadonlyArray<Uint8Array> {
+    this.reading = this.next = undefined
+    this.hasEnded = done
+    return done ? [] : [value]
+  }
+
+  /** What has arrived: nothing at the end, and nothing if the next piece is still being read. */
+  async arrived(most: number): Promise<ReadonlyArray<Uint8Array>> {
+    const pieces: Array<Uint8Array> = []
+    while (!this.hasEnded && pieces.length < most) {
+      this.begin()
+      // A reader answers within some turns of the queue of microtasks if its stream holds the next piece.
+      for (let turn = 0; turn < 4 && this.next === undefined; turn++) await undefined
+      if (this.next === undefined) break
+      pieces.push(...this.take(this.next))
+    }
+    return pieces
+  }
 }
 
 /** Cancels a body that is not read to its end, which aborts the request. */
@@ -69,16 +80,28 @@ export interface Body {
 const webBody = (
   response: HttpClientResponse.HttpClientResponse,
   body: ReadableStream<Uint8Array>,
-  limits: IdleTimeout.IdleTimeout
+  limits: IdleTimeout.IdleTimeout,
+  most: number
 ): Body => {
   const reader = body.getReader()
-  let ended = false
+  const pieces = new Pieces(reader)
+  const failed = (cause: unknown) =>
+    new HttpClientError.HttpClientError({
+      reason: new HttpClientError.DecodeError({ request: response.request, response, cause })
+    })
+  const deliver = (bytes: ReadonlyArray<Uint8Array>): BodyPull =>
+    Arr.isReadonlyArrayNonEmpty(bytes) ? Effect.succeed(bytes) : Cause.done()
   return {
-    pull: Effect.flatMap(readWeb(response, reader, limits), ({ done, value }) => {
-      ended ||= done
-      return value === undefined || done ? Cause.done() : Effect.succeed([value])
+    pull: Effect.flatMap(Effect.promise(() => pieces.arrived(most)), (bytes) => {
+      const { reading } = pieces
+      return reading === undefined || bytes.length > 0
+        ? deliver(bytes)
+        : Effect.flatMap(
+          limits.wait(Effect.tryPromise({ try: () => reading, catch: failed })),
+          (piece) => deliver(pieces.take(piece))
+        )
     }),
-    close: () => ended ? undefined : cancel(reader)
+    close: () => pieces.hasEnded ? undefined : cancel(reader)
   }
 }
 
@@ -95,14 +118,21 @@ const streamBody = (
   }
 }
 
-/** The body of a response. It is opened at the first pull, so that an unread one needs no close. */
-export const make = (response: HttpClientResponse.HttpClientResponse, limits: IdleTimeout.IdleTimeout): Body => {
+/**
+ * The body of a response. It is opened at the first pull, so that an unread one needs no close. `most`: how many pieces
+ * that have arrived are taken at once.
+ */
+export const make = (
+  response: HttpClientResponse.HttpClientResponse,
+  limits: IdleTimeout.IdleTimeout,
+  most: number
+): Body => {
   let body: Body | undefined
   return {
     pull: Effect.suspend(() => {
       if (body === undefined) {
         const web = Option.getOrUndefined(HttpClientResponse.toWeb(response))?.body ?? undefined
-        body = web === undefined ? streamBody(response, limits) : webBody(response, web, limits)
+        body = web === undefined ? streamBody(response, limits) : webBody(response, web, limits, most)
       }
       return body.pull
     }),

@@ -124,7 +124,7 @@ const receive = (
       return false
     }
     let full = false
-    const { close, pull } = Body.make(response, limits)
+    const { close, pull } = Body.make(response, limits, 16)
     const readAll = Effect.whileLoop({
       while: () => !full,
       body: () => pull,
@@ -164,7 +164,8 @@ const open = Effect.fnUntraced(function*(
   limits: IdleTimeout.IdleTimeout
 ): Effect.fn.Return<Opened, HttpClientError.HttpClientError | IdleTimeout.IdleTimeoutError, Scope.Scope> {
   const scope = yield* Scope.fork(yield* Effect.scope)
-  const { close, pull } = Body.make(response, limits)
+  // One piece at a time: a reader that leaves has read no further.
+  const { close, pull } = Body.make(response, limits, 1)
   yield* Scope.addFinalizerExit(scope, (exit) => close(exit) ?? Effect.void)
   const first = yield* pull.pipe(
     Pull.catchDone(() => Effect.fail(transportError(response.request, new Error("empty body")))),
