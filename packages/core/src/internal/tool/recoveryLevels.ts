@@ -6,6 +6,7 @@ import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { identity } from "effect/Function"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { refused } from "../call/refusal.ts"
 import { decideLevel, isDecided } from "../call/repetition.ts"
@@ -33,16 +34,17 @@ const hasDecided = ({ arguments: args, record }: Call, end: LevelEnd): boolean =
 }
 
 /**
- * A level for the outer one. If the call may not run again, it ends with its earlier end. If that is unknown, its
- * recovery runs once more, on attempts that are refused.
+ * A level for the outer one, with the call as it sees it. If the call may not run again, it ends with its earlier end.
+ * If that is unknown, its recovery runs once more, on attempts that are refused.
  */
-const level = (end: LevelEnd, inner: (call: Call) => Level): Level =>
+const level = (end: LevelEnd, recovered: Level, seen: (call: Call) => Call): Level =>
   Effect.contextWith((context: Context.Context<ToolCall>) => {
     const call = Context.get(context, ToolCall)
+    const run = (next: Call): Level => next === call ? recovered : provide(recovered, ToolCall, next)
     const { record } = call
     if (mayRunAgain(call) && call.closed !== true && !hasDecided(call, end)) {
       const from = record.attempts.count
-      return Effect.onExitPrimitive(inner(call), (exit) => {
+      return Effect.onExitPrimitive(run(seen(call)), (exit) => {
         noteLevelEnd(record, end, exit)
         const failed = record.recovering.repetitions && errorIn(exit)
         if (failed !== undefined) decideLevel(record, from, failed.error)
@@ -51,7 +53,7 @@ const level = (end: LevelEnd, inner: (call: Call) => Level): Level =>
     }
     const ended = repeatable(record.outcome[end])
     return ended === undefined
-      ? inner({ ...call, closed: true })
+      ? run(seen({ ...call, closed: true }))
       : Effect.flatMapEager(
         refused(call, Context.get(context as Context.Context<never>, CurrentRun), ended),
         () => ended
@@ -60,11 +62,7 @@ const level = (end: LevelEnd, inner: (call: Call) => Level): Level =>
 
 /** The call with its own recovery, for its agent's: from here on the tool's `effects` decide if it may run again. */
 export const guarded = (tool: Any): Level =>
-  keepingTags(
-    level("endedInTool", (call) => provide(tool.recovered, ToolCall, { ...call, level: "tool" })),
-    tool.recovered
-  )
+  keepingTags(level("endedInTool", tool.recovered, (call) => ({ ...call, level: "tool" })), tool.recovered)
 
 /** The call with the agent's recovery for its tool, for the one of all tools. */
-export const guardedAgain = (recovered: Level): Level =>
-  level("endedInAgent", (call) => provide(recovered, ToolCall, call))
+export const guardedAgain = (recovered: Level): Level => level("endedInAgent", recovered, identity)
