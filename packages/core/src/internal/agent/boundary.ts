@@ -78,6 +78,9 @@ const endNested = (run: Run): Effect.Effect<void> => {
   })
 }
 
+/** The same services in one map: a run looks them up more often than it adds to them. */
+const flat = <R>(context: Context.Context<R>): Context.Context<R> => Context.makeUnsafe(context.mapUnsafe)
+
 /** One run from its first event to its last. */
 class Boundary<Out, E, R, R2> {
   readonly run: Run
@@ -134,7 +137,8 @@ class Boundary<Out, E, R, R2> {
       },
       partOf(run.parent, name, reported, run.start.isOver),
       {
-        services: (context) => Context.add(services === undefined ? context : services(context, run), CurrentRun, run)
+        services: (context) =>
+          flat(Context.add(services === undefined ? context : services(context, run), CurrentRun, run))
       }
     )
   }
