@@ -24,7 +24,7 @@ type Piece = ReadableStreamReadResult<Uint8Array>
 
 /** Reads pieces, without an effect for those that have arrived. */
 class Pieces {
-  /** The read of the next piece, once it has begun. */
+  /** The read that waits for the next piece. */
   reading: Promise<Piece> | undefined
   hasEnded = false
   private next: Piece | undefined
@@ -37,7 +37,7 @@ class Pieces {
   private begin(): void {
     if (this.reading !== undefined) return
     this.reading = this.reader.read()
-    // A failure is reported by whoever waits for the piece.
+    // `pull` waits for the same promise, and reports its failure.
     this.reading.then((piece) => this.next = piece, () => {})
   }
 
@@ -48,7 +48,7 @@ class Pieces {
     return done ? [] : [value]
   }
 
-  /** What has arrived: nothing at the end, and nothing if the next piece is still being read. */
+  /** The bytes that have arrived: none at the end, and none while the next piece is still being read. */
   async arrived(most: number): Promise<ReadonlyArray<Uint8Array>> {
     const pieces: Array<Uint8Array> = []
     while (!this.hasEnded && pieces.length < most) {
