@@ -190,3 +190,6 @@ export const isCutOff = (text: string): boolean => {
   follower.push(started)
   return follower.progress() === "open"
 }
+
+/** @internal Searches for the objects in a text, for packages of Recourse. */
+export { objectEnd, objectsIn } from "./internal/foundation/json/embeddedJson.ts"

@@ -18,8 +18,8 @@ const parses = (text: string): boolean => {
   }
 }
 
-/** Returns the index behind the object that starts at `start`; the end of the text for an unclosed one. */
-const endOf = (text: string, start: number): number => {
+/** Returns the index behind the object that starts at `start`; `undefined` if it is cut off. */
+export const objectEnd = (text: string, start: number): number | undefined => {
   let depth = 0
   let inString = false
   for (let i = start; i < text.length; i++) {
@@ -31,17 +31,18 @@ const endOf = (text: string, start: number): number => {
     else if (char === "{") depth++
     else if (char === "}" && --depth === 0) return i + 1
   }
-  return text.length
+  return undefined
 }
 
-/** The objects in a text, none within another. */
-const objectsIn = (text: string): ReadonlyArray<string> => {
+/** The objects in a text that parse, in their order, none within another. Prose with more braces than 20 is not searched further. */
+export const objectsIn = (text: string): ReadonlyArray<string> => {
   const found: Array<string> = []
   let start = text.indexOf("{")
   for (let tried = 0; start >= 0 && tried < maxCandidates; tried++) {
-    const end = endOf(text, start)
-    const isObject = parses(text.slice(start, end))
-    if (isObject) found.push(text.slice(start, end))
+    const end = objectEnd(text, start)
+    const object = end === undefined ? undefined : text.slice(start, end)
+    const isObject = object !== undefined && parses(object)
+    if (isObject) found.push(object)
     start = text.indexOf("{", isObject ? end : start + 1)
   }
   return found
