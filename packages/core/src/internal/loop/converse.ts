@@ -134,7 +134,7 @@ const askNext = (
           () => transcript.snapshot().content
         )
         if (foreign.length > 0) taintRun(run, foreign)
-        const sent = transcript.hasRequestContext ? withRequestContexts(session.sent()) : session.sent()
+        const sent = session.request.hasContext ? withRequestContexts(session.sent()) : session.sent()
         if (plan === undefined) return ask(events, { prompt: sent, toolkit, format })
         const prompt = promptOf(sent, plan)
         taintRun(run, taintedBy(prompt))

@@ -29,6 +29,7 @@ import { emit, type Run } from "../run/run.ts"
 import { taintedBy } from "../../Quarantine.ts"
 import { executedElsewhereIn } from "../tool/from/toolkitGate.ts"
 import { resultsOf, type Session } from "../run/session.ts"
+import { hasRequestContext } from "../run/transcript.ts"
 import { withFinder } from "./tools/toolSearch.ts"
 import type { ToolSet } from "./tools/toolSet.ts"
 import { chooseSkill, taintRun } from "../run/state/runState.ts"
@@ -106,10 +107,12 @@ const beginWith = (
         if (skill instanceof Change) return startAgain(state, skill.value)
         if (skill !== undefined && isSubstitute(skill)) return Effect.sync(() => substitute(state, skill))
         const conversation = promptOf(program, input)
-        session.requestTools = conversation && requestToolsIn(conversation)
+        if (conversation !== undefined) {
+          session.request = { tools: requestToolsIn(conversation), hasContext: hasRequestContext(conversation) }
+        }
         const own = skill?.tools ?? program.tools
-        const { requestTools } = session
-        const offered = requestTools === undefined ? Effect.succeed(own) : withRequestTools(own, requestTools)
+        const requested = session.request.tools
+        const offered = requested === undefined ? Effect.succeed(own) : withRequestTools(own, requested)
         return Effect.flatMapEager(offered, (all) => {
           const tools = all.byName.size > program.maxTools ? withFinder(all, program.maxTools) : all
           return Effect.flatMapEager(instructionsFor(program, input), (instructions) => {

@@ -4,7 +4,7 @@
  */
 import * as Prompt from "effect/ai/Prompt"
 import { marked, notice } from "../../Quarantine.ts"
-import { markIn, requestContextKey as key } from "../run/transcript.ts"
+import { hasRequestContext, markIn, requestContextKey as key } from "../run/transcript.ts"
 
 /**
  * An entry of a page's context.
@@ -62,6 +62,4 @@ const read = (message: Prompt.Message): Prompt.Message => {
 
 /** Returns the model's prompt of a conversation with pages' context: it is behind the messages of the user. */
 export const withRequestContexts = (prompt: Prompt.Prompt): Prompt.Prompt =>
-  prompt.content.some(({ options, role }) => role === "user" && Object.hasOwn(Object(options["recourse"]), key))
-    ? Prompt.fromMessages(prompt.content.map(read))
-    : prompt
+  hasRequestContext(prompt) ? Prompt.fromMessages(prompt.content.map(read)) : prompt

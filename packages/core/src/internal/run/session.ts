@@ -14,7 +14,7 @@ import type { Run } from "./run.ts"
 import { decodePrompt, encodePrompt } from "../foundation/json/promptJson.ts"
 import type { DescribedTool } from "../approval/compareParts.ts"
 import type { Exchange } from "../foundation/effect/retriedFailures.ts"
-import { resultsMessage, Transcript } from "./transcript.ts"
+import { hasRequestContext, resultsMessage, Transcript } from "./transcript.ts"
 import * as Hash from "effect/Hash"
 import { canonicalJson } from "../foundation/json/canonicalJson.ts"
 import { roughHash } from "../foundation/json/roughHash.ts"
@@ -140,6 +140,16 @@ export interface Round {
   readonly waiting: ReadonlyArray<Waiting>
 }
 
+/** Additions of a page to a conversation. A run of many turns looks for them once. */
+interface Request {
+  /** The client tools that it has declared, in JSON. */
+  readonly tools: Schema.Json | undefined
+  /** True if it has added context to a message of the user. */
+  readonly hasContext: boolean
+}
+
+const noRequest: Request = { tools: undefined, hasContext: false }
+
 export class Session {
   readonly transcript = new Transcript()
   /** The model's replacement of the first messages of the transcript, since its compaction. */
@@ -158,8 +168,8 @@ export class Session {
   isCorrected = false
   /** The tools of the run, by name. */
   tools: ReadonlyMap<string, { readonly tool: DescribedTool }> = new Map()
-  /** The client tools that the request of the run has declared, in JSON. */
-  requestTools: Schema.Json | undefined
+  /** The contents of the request of the run, besides its messages. */
+  request = noRequest
   /** True if the run can be resumed: the guard of its input has passed. */
   isResumable = false
   /** Emits that the waiting calls are withdrawn. Set by a round that waits. */
@@ -206,6 +216,7 @@ export class Session {
   clear(): void {
     this.transcript.clear()
     this.replaced = undefined
+    this.request = noRequest
     this.isReplaced = true
   }
 
@@ -224,7 +235,7 @@ export class Session {
         ? undefined
         : { replaced: { count: this.replaced.count, prompt: encodePrompt(this.replaced.prompt) } }),
       ...(this.replacedInput === undefined ? undefined : { replacedInput: encodePrompt(this.replacedInput) }),
-      ...(this.requestTools === undefined ? undefined : { requestTools: this.requestTools }),
+      ...(this.request.tools === undefined ? undefined : { requestTools: this.request.tools }),
       ...(this.isCorrected ? { corrected: true as const } : undefined),
       turn: this.turn,
       usage: { ...run.counts.usage },
@@ -251,11 +262,12 @@ export class Session {
 
   /** Continues another session. */
   restore(checkpoint: Checkpoint): void {
-    this.transcript.prompt(decodePrompt(checkpoint.transcript))
+    const transcript = decodePrompt(checkpoint.transcript)
+    this.transcript.prompt(transcript)
     this.replaced = compactedAt(checkpoint)
     this.replacedInput = replacedInputAt(checkpoint)
     this.isCorrected = checkpoint.corrected === true
-    this.requestTools = checkpoint.requestTools
+    this.request = { tools: checkpoint.requestTools, hasContext: hasRequestContext(transcript) }
     this.turn = checkpoint.turn
     this.isResumable = true
     for (const id of checkpoint.callIds) this.callIds.add(id)

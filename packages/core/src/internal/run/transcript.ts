@@ -175,10 +175,12 @@ export const markIn = (
 /** The option of a user's message that holds the context that its page has added. */
 export const requestContextKey = "requestContext"
 
+/** True if a page has added context to a message of the user. */
+export const hasRequestContext = ({ content }: Prompt.Prompt): boolean =>
+  content.some((message) => message.role === "user" && markIn(message, requestContextKey) !== undefined)
+
 export class Transcript {
   private readonly messages: Array<Prompt.Message> = []
-  /** True if a page has added context to a message of the user: a run of many turns does not look for it in each. */
-  hasRequestContext = false
 
   /** Number of messages. */
   get length(): number {
@@ -227,7 +229,7 @@ export class Transcript {
   }
 
   prompt(prompt: Prompt.Prompt): void {
-    for (const message of prompt.content) this.add(message)
+    for (const message of prompt.content) this.messages.push(message)
   }
 
   /** True if a tool has started a task that continues after its call. */
@@ -240,7 +242,6 @@ export class Transcript {
   /** A message of any role, with its options. */
   add(message: Prompt.Message): void {
     this.messages.push(message)
-    if (message.role === "user" && markIn(message, requestContextKey) !== undefined) this.hasRequestContext = true
   }
 
   user(text: string): void {
@@ -281,7 +282,6 @@ export class Transcript {
   /** Restarts. */
   clear(): void {
     this.messages.length = 0
-    this.hasRequestContext = false
   }
 
   /** The results of a round of calls, in the order of the calls. */
