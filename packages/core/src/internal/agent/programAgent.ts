@@ -82,7 +82,7 @@ export const toolsOf = ({ skills, tools }: Program): ReadonlyArray<Tool.Any> => 
 ]
 
 /** Returns the tools of a run, in their present state. */
-const partsOf = ({ tools }: Session): Parts => ({ tools: [...tools.values()].map(({ tool }) => tool) })
+const partsOf = ({ tools: { byName } }: Session): Parts => ({ tools: [...byName.values()].map(({ tool }) => tool) })
 
 /** Runs a program within its boundary. */
 const runProgram = (

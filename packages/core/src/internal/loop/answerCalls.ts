@@ -8,20 +8,19 @@ import { Pause } from "./pause.ts"
 import type { Conversation } from "./program.ts"
 import type { ToolSet } from "./tools/toolSet.ts"
 
-/** Shared state of the calls of a run. */
+/** Shared state of the calls of an answer. `offered`: names of the tools that the model was offered. */
 export const callsOf = (
   { canPause, program, run, session, shown, within }: Conversation,
-  tools: ToolSet
+  { byName }: Pick<ToolSet, "byName">,
+  offered: ReadonlyArray<string>
 ): RoundContext => {
-  session.tools = tools.byName
   const { approvalTimeToLive, concurrency, policies, quarantine, repeatedCalls, repeatedFailures } = program
   return {
     run,
     session,
     shown,
-    tools: tools.byName,
-    emittedStarts: new Set(),
-    offered: tools.names,
+    tools: byName,
+    offered,
     gate: {
       policies,
       quarantine: () => quarantine(canPause),
@@ -33,7 +32,7 @@ export const callsOf = (
       log: callLog(run)
     },
     within,
-    records: new Map(),
+    started: new Map(),
     approvalTimeToLive,
     concurrency,
     repeatedCalls,
@@ -50,6 +49,7 @@ export const runCalls = (
   resumed?: Resumed
 ): Effect.Effect<Pause | ReadonlyArray<CallResult>, unknown, unknown> => {
   const { run, session, transcript } = state
+  const { tools } = calls
   let asked = 0
   const noted = () => {
     note()
@@ -64,7 +64,7 @@ export const runCalls = (
       waiting.length === 0 ? results : new Pause(
         waiting.flatMap(({ pending }) => pending),
         () => session.checkpoint(run, { transcript: transcript.snapshot(asked), calls: raws, results, waiting }),
-        () => ({ tools: [...calls.tools.values()].map(({ tool }) => tool) })
+        () => ({ tools: [...tools.values()].map(({ tool }) => tool) })
       )
   )
 }

@@ -112,7 +112,8 @@ export class CallServer {
   ): ServedCall {
     const { state } = this
     const session = new Session(state.session)
-    const calls = callsOf({ ...state, session, transcript: session.transcript }, state.program.tools)
+    const { tools } = state.program
+    const calls = callsOf({ ...state, session, transcript: session.transcript }, tools, tools.names)
     const messages = () => [...state.transcript.snapshot().content, ...session.transcript.snapshot().content]
     const resumed = decided && {
       results: new Map(),

@@ -5,10 +5,9 @@ import { taintedBy } from "../../Quarantine.ts"
 import { replyCodec } from "../model/answerRecord.ts"
 import { ask, type Reply } from "../model/callModel.ts"
 import type { RespondWith } from "../model/modelDecision.ts"
-import type { RoundContext } from "../round/roundContext.ts"
 import { executedElsewhere } from "../tool/from/toolkitGate.ts"
 import { withUniqueIds } from "../model/responseParts.ts"
-import { runCalls } from "./answerCalls.ts"
+import { callsOf, runCalls } from "./answerCalls.ts"
 import { again, compactIfFull, orCompact } from "./compaction.ts"
 import { Change } from "../../Guardrail.ts"
 import { guardOutput as guardAnswer, type InputGuard } from "./guards.ts"
@@ -106,14 +105,13 @@ const planned = (
 /** Asks the model for its next answer. */
 const askNext = (
   state: Conversation,
-  calls: RoundContext,
   tools: ToolSet,
   plan: TurnPlan | undefined,
   isDelayed: Delay
 ): Effect.Effect<Reply | RespondWith<unknown>, unknown, unknown> => {
   const { program, run, session, transcript } = state
   // Also if the answer is in the journal, and there is no request.
-  if (plan !== undefined) calls.offered = toolsOf(tools, plan).names
+  if (plan !== undefined) session.tools = { byName: tools.byName, names: toolsOf(tools, plan).names }
   return turn(
     state,
     replyCodec,
@@ -122,7 +120,7 @@ const askNext = (
         const left = plan === undefined ? offered : toolsOf(offered, plan)
         const format = formatOf(state)
         // A tool that is not among them, and that the model knows, is there all the same.
-        calls.offered = left.names
+        session.tools = { byName: tools.byName, names: left.names }
         // A form may be sent as a tool.
         const reserved = format === undefined ? 0 : 1
         const { finder } = left
@@ -150,12 +148,12 @@ const askNext = (
  */
 export const converse = (
   state: Conversation,
-  calls: RoundContext,
   tools: ToolSet,
   inputGuard?: InputGuard
 ): Effect.Effect<unknown, unknown, unknown> => {
+  state.session.tools = tools
   const isDelayed = state.program.guardOutput !== undefined ? () => true : inputGuard && (() => !inputGuard.hasPassed())
-  const conversed = turns(state, calls, tools, isDelayed, inputGuard)
+  const conversed = turns(state, tools, isDelayed, inputGuard)
   // A turn stays open while its events are delayed, also behind the model's answer: any end there drops them.
   return isDelayed === undefined
     ? conversed
@@ -167,7 +165,6 @@ export const converse = (
 
 const turns = Effect.fnUntraced(function*(
   state: Conversation,
-  calls: RoundContext,
   first: ToolSet,
   isDelayed: Delay,
   inputGuard?: InputGuard
@@ -181,12 +178,12 @@ const turns = Effect.fnUntraced(function*(
     if (tools.lists.length > 0 && program.compile !== undefined) {
       const current = yield* currentTools(tools, program.compile)
       if (current !== tools) tools = withFinder(current, program.maxTools)
-      calls.tools = session.tools = tools.byName
+      session.tools = { byName: tools.byName, names: session.tools.names }
     }
     if (state.inbox !== undefined && !isCompacted) yield* joinMessages(state, state.inbox)
     if (compaction !== undefined && !isCompacted) yield* compactIfFull(state, compaction)
     const plan = prepareTurn === undefined ? undefined : yield* planned(state, tools, first, prepareTurn)
-    const asked = askNext(state, calls, tools, plan, isDelayed)
+    const asked = askNext(state, tools, plan, isDelayed)
     const attempted: Effect.Effect<Reply | RespondWith<unknown> | typeof again, unknown, unknown> =
       compaction === undefined || isCompacted ? asked : orCompact(state, compaction, asked)
     const answer: Reply | RespondWith<unknown> | typeof again | Change<unknown> = yield* (
@@ -214,7 +211,8 @@ const turns = Effect.fnUntraced(function*(
     if (raws.length === 0) transcript.assistant(content, run.reading.taintedBy)
     if (guardOutput !== undefined) yield* state.events?.release ?? Effect.void
     if (raws.length > 0) {
-      const ran = yield* runCalls(state, calls, raws, () => transcript.assistant(content, run.reading.taintedBy))
+      const offered = callsOf(state, tools, session.tools.names)
+      const ran = yield* runCalls(state, offered, raws, () => transcript.assistant(content, run.reading.taintedBy))
       if (ran instanceof Pause) return ran
     }
   }

@@ -123,7 +123,7 @@ const beginWith = (
             return Effect.flatMapEager(
               mended.length === 0 ? Effect.void : emit(state.run, () => ({ _tag: "HistoryMended", mended })),
               () => {
-                const talk = converse(state, callsOf(state, tools), tools, asksModel ? undefined : guard)
+                const talk = converse(state, tools, asksModel ? undefined : guard)
                 return guard === undefined
                   ? talk
                   : Effect.flatMap(
@@ -149,7 +149,10 @@ const startAgain = (state: Conversation, input: unknown): Effect.Effect<unknown,
 
 const start = (state: Conversation, input: unknown): Effect.Effect<unknown, unknown, unknown> => {
   const { program } = state
-  if (program.given !== undefined) return program.given.run(state, callsOf(state, program.tools), input)
+  if (program.given !== undefined) {
+    state.session.tools = program.tools
+    return program.given.run(state, input)
+  }
   return program.guardInput === undefined ? beginWith(state, input, undefined) : Effect.flatMap(
     guardInput(state, program.guardInput, input),
     (guard) => Effect.onExit(beginWith(state, input, guard), () => guard.end)
@@ -163,7 +166,8 @@ const resumeRun = Effect.fnUntraced(function*(
 ): Effect.fn.Return<unknown, unknown, unknown> {
   const { program, session } = state
   const tools = yield* toolsAt(program, checkpoint)
-  const calls = callsOf(state, tools)
+  session.tools = tools
+  const calls = callsOf(state, tools, tools.names)
   noteWritesBeforePause(calls, checkpoint)
   if (checkpoint.round === undefined) session.restore(checkpoint)
   else {
@@ -175,7 +179,7 @@ const resumeRun = Effect.fnUntraced(function*(
     if (ran instanceof Pause) return ran
     if (program.given !== undefined) return program.given.answer(ran)
   }
-  return yield* converse(state, calls, tools)
+  return yield* converse(state, tools)
 })
 
 /** Returns the inbox that a run reads: the outermost one, if no input guard would be passed by. */

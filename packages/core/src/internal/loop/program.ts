@@ -67,7 +67,7 @@ export interface Program {
 
 /** Execution of the given call by a program without a model, and its answer. */
 export interface GivenCalls {
-  readonly run: (state: Conversation, calls: RoundContext, input: unknown) => Effect.Effect<unknown, unknown, unknown>
+  readonly run: (state: Conversation, input: unknown) => Effect.Effect<unknown, unknown, unknown>
   readonly answer: (results: ReadonlyArray<CallResult>) => unknown
 }
 

@@ -3,11 +3,10 @@ import * as Effect from "effect/Effect"
 import type * as Prompt from "effect/ai/Prompt"
 import * as Response from "effect/ai/Response"
 import type { Succeeded } from "../round/callOutcome.ts"
-import type { RoundContext } from "../round/roundContext.ts"
 import type { Envelope } from "../../Quarantine.ts"
 import type { CallResult } from "../run/callResult.ts"
 import { withUniqueIds } from "../model/responseParts.ts"
-import { runCalls } from "./answerCalls.ts"
+import { callsOf, runCalls } from "./answerCalls.ts"
 import { Pause } from "./pause.ts"
 import type { Conversation } from "./program.ts"
 
@@ -75,14 +74,14 @@ export const answerOf = ([result]: ReadonlyArray<CallResult>): CallAnswer => {
 /** Runs a call that was given. */
 export const answerCall = (
   state: Conversation,
-  calls: RoundContext,
   { arguments: params, id, name }: GivenCall
 ): Effect.Effect<Pause | CallAnswer, unknown, unknown> =>
   Effect.suspend(() => {
-    const { session, transcript } = state
+    const { program: { tools: given }, session, transcript } = state
     const part = Response.makePart("tool-call", { id, name, params, providerExecuted: false })
     const { calls: raws, content } = withUniqueIds([part], session.callIds)
     session.isResumable = true
-    const ran = runCalls(state, calls, raws, () => transcript.assistant(content, state.run.reading.taintedBy))
+    const offered = callsOf(state, given, given.names)
+    const ran = runCalls(state, offered, raws, () => transcript.assistant(content, state.run.reading.taintedBy))
     return Effect.map(ran, (ran) => ran instanceof Pause ? ran : answerOf(ran))
   })

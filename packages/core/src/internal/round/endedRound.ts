@@ -49,7 +49,7 @@ export interface RoundState {
 const failureOfUnreached = (calls: RoundContext, call: RequestedCall): ToolFailure | undefined => {
   const { run, run: { log, scope }, shown } = calls
   if (log === undefined) return undefined
-  const record = calls.records.get(call.id)
+  const record = calls.started.get(call.id)?.record
   if (record?.outcome.executed !== true) {
     return log.hasUnmatchedCall(scope, call.id) ? unknownSince(calls, call) : undefined
   }
@@ -67,12 +67,12 @@ const endedResult = (
   state: CallState | undefined,
   waited: Waiting | undefined
 ): CallResult => {
-  const { records, run, shown, shown: { user } } = calls
-  if (waited !== undefined && outcomeUndecided(waited) === "unknown" && !records.has(call.id)) {
+  const { run, shown, shown: { user }, started } = calls
+  const record = started.get(call.id)?.record
+  if (waited !== undefined && outcomeUndecided(waited) === "unknown" && record === undefined) {
     return undecided(run, shown, call, waited)
   }
   const error = errorOf(state)
-  const record = records.get(call.id)
   const earlier = error === undefined ? failureOfUnreached(calls, call) : undefined
   return failed(call, earlier ?? failureOfEnded(record, error, run.id, user), repairedIn(record))
 }
@@ -87,7 +87,8 @@ const withdrawQuestions = (round: RoundState): Effect.Effect<void> => {
 /** Emits calls that never started as started and ended at once: for listeners every result has a start. */
 const announceMissing = (round: RoundState, results: ReadonlyArray<CallResult>): Effect.Effect<void> => {
   return announceEach(round.calls.run, results, ({ call }) => {
-    const isReported = round.calls.emittedStarts.has(call.id) || round.resumed?.waiting.has(call.id) === true
+    const isReported = round.calls.started.get(call.id)?.isEmitted === true ||
+      round.resumed?.waiting.has(call.id) === true
     return isReported ? Effect.void : announceStart(round.calls, call)
   })
 }
@@ -109,7 +110,7 @@ const resultOf = (
   ends: boolean,
   missing: Array<CallResult>
 ): Effect.Effect<CallResult> => {
-  const { records, run, shown, tools } = round.calls
+  const { run, shown, started, tools } = round.calls
   if (state?._tag === "Done") return Effect.succeed(state.result)
   if (state?._tag === "Waiting") {
     // No person decides about it any more: listeners learn that the question is withdrawn.
@@ -125,7 +126,7 @@ const resultOf = (
       tools.get(raw.name)?.tool.info,
       ended,
       errorOf(state),
-      records.get(raw.id)?.marks.read
+      started.get(raw.id)?.record?.marks.read
     ),
     (delivered) => {
       missing.push(delivered)

@@ -134,7 +134,7 @@ class Round implements RoundOutcome, RoundState {
           calls.run.nested.cleanups === undefined ? Effect.void : runCleanups(calls.run),
           () => Effect.flatMapEager(this.announce(state), () => record(state.result))
         )
-      const admission = calls.records.get(raw.id)?.admission
+      const admission = calls.started.get(raw.id)?.record?.admission
       return resumption === undefined && admission?.stop === undefined && admission?.questions === undefined
         ? announced()
         : behind(withdrawQuestionsAtEnd(this.calls, raw, resumption, state), announced)
@@ -161,9 +161,9 @@ class Round implements RoundOutcome, RoundState {
 
   /** Stores the result in the write log of the run, if a write of the call is there. */
   private readonly logged = (result: CallResult): Effect.Effect<void> => {
-    const { records, run, within } = this.calls
+    const { run, started, within } = this.calls
     const { id } = result.call
-    const record = records.get(id)
+    const record = started.get(id)?.record
     if (run.writes.log === undefined || record === undefined || within !== undefined) return Effect.void
     return run.writes.log.answer({ runId: run.id, callId: id }, outcomeOf(record), () => resultsMessage([result]))
   }
@@ -236,9 +236,8 @@ class Round implements RoundOutcome, RoundState {
   }
 
   private write(results: ReadonlyArray<CallResult>, ends: boolean): void {
-    const { records, run, session } = this.calls
+    const { run, session } = this.calls
     session.transcript.results(results)
-    records.clear()
     // A waiting round is not complete: its other calls run at its resumption, as if it had not waited.
     if (!ends && this.waiting.length > 0) return
     // Only at the end of a round: the model had not read the result when it made the other calls of the round, so their

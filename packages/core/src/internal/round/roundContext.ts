@@ -1,4 +1,4 @@
-/** Round context: state that the calls of an agent's run share, with their repeated failures, their repeated results, and the calls that were let on. */
+/** Round context: state that the calls of one answer share, with their repeated failures, their repeated results, and the calls that were let on. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { ToolFailure } from "../projection/toolFailure.ts"
@@ -16,22 +16,28 @@ import type { EarlierCall } from "../../Policy.ts"
 import type { ExecutedCall } from "../run/runEntries.ts"
 import { admitCall, forgetAdmitted } from "../run/state/runState.ts"
 
-/** Shared state of the calls of an agent's run. */
+/** A call of a round that has started. */
+export interface StartedCall {
+  /** Absent for a call that no tool is run for. */
+  readonly record: CallRecord | undefined
+  /** True if its start was emitted. */
+  readonly isEmitted: boolean
+}
+
+/** Shared state of the calls of one answer. */
 export interface RoundContext {
   readonly run: Run
   /** The tools of the turn. */
-  tools: ReadonlyMap<string, AgentTool>
-  /** Calls whose start was emitted. */
-  readonly emittedStarts: Set<string>
+  readonly tools: ReadonlyMap<string, AgentTool>
   /** Names of the tools that the model was offered in the request that it answered. */
-  offered: ReadonlyArray<string>
+  readonly offered: ReadonlyArray<string>
   readonly session: Session
   readonly shown: Presentation
   readonly gate: Gate
   /** The call that the run is made for, if its agent is a tool, or recovers one. */
   readonly within: CallRecord | undefined
-  /** Records of the calls of the round, by their ids. */
-  readonly records: Map<string, CallRecord>
+  /** The calls that have started, by their ids. */
+  readonly started: Map<string, StartedCall>
   /** Time limit of an approval, in milliseconds. */
   readonly approvalTimeToLive: number
   readonly concurrency: number | "unbounded"
@@ -58,12 +64,12 @@ export const repairedIn = (record: CallRecord | undefined): CallResult["repaired
  * at any end.
  */
 export const delivered = (
-  { records, run, shown }: RoundContext,
+  { run, shown, started }: RoundContext,
   result: CallResult,
   info?: ToolInfo,
   read?: ReadonlyArray<string>
 ): Effect.Effect<CallOutcome> => {
-  const record = records.get(result.call.id)
+  const record = started.get(result.call.id)?.record
   const repaired = result.repaired ?? repairedIn(record)
   const entry = result.isFailure && codeOf(result) === "outcome_unknown" ? record?.claiming.entry : undefined
   const known = repaired === undefined ? result : { ...result, repaired }

@@ -105,7 +105,7 @@ export const announceStart = (
   resumedWith?: unknown
 ): Effect.Effect<void> =>
   emit(calls.run, () => {
-    calls.emittedStarts.add(raw.id)
+    calls.started.set(raw.id, { record: calls.started.get(raw.id)?.record, isEmitted: true })
     return {
       _tag: "ToolCallStarted",
       callId: raw.id,
@@ -293,7 +293,7 @@ export const runCall = (
   })
   const { record } = call
   setTool(record, info)
-  calls.records.set(raw.id, record)
+  calls.started.set(raw.id, { record, isEmitted: calls.started.get(raw.id)?.isEmitted === true })
   if (start.approved !== undefined) {
     // The attempt with which an agent resumes was already emitted.
     continueAfter(record, announcedAttempts(run, raw.id) - (start.continuation === undefined ? 0 : 1))

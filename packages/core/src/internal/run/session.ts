@@ -140,6 +140,12 @@ export interface Round {
   readonly waiting: ReadonlyArray<Waiting>
 }
 
+/** The tools of a run. */
+interface OfferedTools {
+  readonly byName: ReadonlyMap<string, { readonly tool: DescribedTool }>
+  readonly names: ReadonlyArray<string>
+}
+
 /** Additions of a page to a conversation. A run of many turns looks for them once. */
 interface Request {
   /** The client tools that it has declared, in JSON. */
@@ -166,8 +172,8 @@ export class Session {
   exchange: Exchange | undefined
   /** True if the model was asked for another answer, because one did not fit. */
   isCorrected = false
-  /** The tools of the run, by name. */
-  tools: ReadonlyMap<string, { readonly tool: DescribedTool }> = new Map()
+  /** The tools of the run, and the names of those that the model was offered in the request that it answered. */
+  tools: OfferedTools = { byName: new Map(), names: [] }
   /** The contents of the request of the run, besides its messages. */
   request = noRequest
   /** True if the run can be resumed: the guard of its input has passed. */

@@ -88,5 +88,5 @@ export const forCalls = <
   & Agent<GivenCall, CallAnswer, CallTypes<Tools[number], {}, O>["error" | "pause"], CallRunServices<Tools, O>>
   & Resumable<GivenCall, CallAnswer, CallTypes<Tools[number], {}, O>["error"], CallRunServices<Tools, O>> =>
   ofCalls(name, options as never, {
-    given: { run: (state, calls, input) => answerCall(state, calls, input as GivenCall), answer: answerOf }
+    given: { run: (state, input) => answerCall(state, input as GivenCall), answer: answerOf }
   }) as never

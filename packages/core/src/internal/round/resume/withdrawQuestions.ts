@@ -240,7 +240,7 @@ export const withdrawQuestionsAtEnd = (
   resumption: Resumption | undefined,
   state?: CallOutcome | { readonly _tag: "Running" | "Failed" }
 ): Effect.Effect<void> => {
-  const record = calls.records.get(raw.id)
+  const record = calls.started.get(raw.id)?.record
   const outcome = state?._tag === "Done" || state?._tag === "Waiting" ? state : undefined
   const unheard = record === undefined || outcome?._tag === "Waiting" ? Effect.void : withdrawUnheard(calls, record)
   return resumption === undefined
