@@ -23,6 +23,7 @@ import { Redaction } from "../../../Redaction.ts"
 import { isInterrupted } from "../../foundation/effect/annotateInterruption.ts"
 import { forOperator } from "../../projection/audiences.ts"
 import { effectResult } from "../../foundation/options/hookResult.ts"
+import { ofLatest } from "../../foundation/lazyValue.ts"
 
 type AnyContext = Context.Context<never>
 
@@ -42,63 +43,60 @@ interface Delivery {
   readonly settled: Deferred.Deferred<void>
 }
 
+/** A listener receives the events of a run until it does not answer one of them in time. */
+type Reception =
+  | {
+    readonly _tag: "Receiving"
+    /** Deliveries that are not settled. The listener executes the first one. */
+    readonly deliveries: ReadonlyArray<Delivery>
+    /** True if its first failure was logged. */
+    readonly isLogged: boolean
+  }
+  | { readonly _tag: "GivenUp" }
+
 const hook = { subject: "AgentEvent.listen", name: "the listener" }
 
 /** A listener of the program, for one run and everything nested in it. */
 export class ContainedListener implements EventSink {
   readonly listener: Listener
   private readonly timeLimit: Duration.Input
-  private readonly outOfRun: (context: AnyContext) => AnyContext
-  private readonly waiting: Array<Delivery> = []
-  private isBusy = false
-  private isLogged = false
-  private isGivenUp = false
-  /** The context of the previous event, and its derived value: most events of a run share one. */
-  private before: AnyContext | undefined
-  private outsideBefore: AnyContext | undefined
+  /**
+   * Effects of a listener in its fiber are no part of the run, and it does not receive their events. Most events of a run share a context.
+   */
+  private readonly outside: (context: AnyContext) => AnyContext
+  private reception: Reception = { _tag: "Receiving", deliveries: [], isLogged: false }
 
   constructor(listener: Listener, timeLimit: Duration.Input, outOfRun: (context: AnyContext) => AnyContext) {
     this.listener = listener
     this.timeLimit = timeLimit
-    this.outOfRun = outOfRun
-  }
-
-  /** Effects of a listener in its fiber are no part of the run, and it does not receive their events. */
-  private outside(context: AnyContext): AnyContext {
-    if (context !== this.before) {
-      this.before = context
-      this.outsideBefore = Context.add(
-        this.outOfRun(context),
-        Deaf,
-        new Set([...Context.get(context, Deaf), this.listener])
-      )
-    }
-    return this.outsideBefore!
+    this.outside = ofLatest((context: AnyContext) =>
+      Context.add(outOfRun(context), Deaf, new Set([...Context.get(context, Deaf), listener]))
+    )
   }
 
   emit(event: AgentEvent, fiber: Fiber.Fiber<unknown, unknown>): Effect.Effect<void> {
-    if (this.isGivenUp) return Effect.void
+    const { reception } = this
+    if (reception._tag === "GivenUp") return Effect.void
+    const { deliveries, isLogged } = reception
     const settled = Deferred.makeUnsafe<void>()
-    this.waiting.push({ event, fiber, context: fiber.context, settled })
-    this.next()
+    const delivery = { event, fiber, context: fiber.context, settled }
+    this.reception = { _tag: "Receiving", deliveries: [...deliveries, delivery], isLogged }
+    if (deliveries.length === 0) this.deliverAll()
     return Deferred.isDoneUnsafe(settled) ? Effect.void : Deferred.await(settled)
   }
 
-  private next(): void {
-    while (!this.isBusy) {
-      const delivery = this.waiting.shift()
-      if (delivery === undefined) return
-      this.isBusy = true
-      this.deliver(delivery)
-    }
+  /** Starts the first delivery, and each later one at the end of the one before it. */
+  private deliverAll(): void {
+    while (this.deliver(this.deliveries[0]!)) continue
   }
 
-  private deliver(delivery: Delivery): void {
+  /** Returns true if the delivery is settled, and is to be followed by another one. */
+  private deliver(delivery: Delivery): boolean {
     const run = Effect.runForkWith(this.outside(delivery.context))
     const hearing = run(Effect.suspend(() => effectResult(hook, this.listener(delivery.event))))
     const exit = hearing.pollUnsafe()
     if (exit !== undefined) return this.settle(delivery, exit)
-    const timer = run(this.patience(delivery, Duration.fromInputUnsafe(this.timeLimit)))
+    const timer = run(this.patience(Duration.fromInputUnsafe(this.timeLimit)))
     timer.addObserver((exit) => {
       if (Exit.isFailure(exit) || Deferred.isDoneUnsafe(delivery.settled)) return
       this.giveUp(delivery)
@@ -106,38 +104,49 @@ export class ContainedListener implements EventSink {
     })
     hearing.addObserver((exit) => {
       timer.interruptUnsafe()
-      this.settle(delivery, exit)
-      this.next()
+      if (this.settle(delivery, exit)) this.deliverAll()
     })
+    return false
   }
 
   /** Ends when a listener is waited for no longer: its limit is over, or an interruption waits for it. */
-  private patience(delivery: Delivery, limit: Duration.Duration): Effect.Effect<void> {
+  private patience(limit: Duration.Duration): Effect.Effect<void> {
     const part = Duration.min(limit, interruptionWait)
     return Effect.flatMap(Effect.sleep(part), () => {
       const left = Duration.subtract(limit, part)
-      return Duration.isZero(left) || [delivery, ...this.waiting].some(({ fiber }) => isInterrupted(fiber))
+      return Duration.isZero(left) || this.deliveries.some(({ fiber }) => isInterrupted(fiber))
         ? Effect.void
-        : this.patience(delivery, left)
+        : this.patience(left)
     })
   }
 
-  private settle(delivery: Delivery, exit: Exit.Exit<unknown, unknown>): void {
+  /** Removes a delivery. Returns true if others wait: a sender that continues here starts its own delivery only if none does. */
+  private settle(delivery: Delivery, exit: Exit.Exit<unknown, unknown>): boolean {
     if (Exit.isFailure(exit)) this.log(delivery, "A listener failed: the run continues", exit.cause)
-    this.isBusy = false
+    const { reception } = this
+    if (reception._tag === "GivenUp") return false
+    const deliveries = reception.deliveries.slice(1)
+    this.reception = { ...reception, deliveries }
     Deferred.doneUnsafe(delivery.settled, Effect.void)
+    return deliveries.length > 0
+  }
+
+  private get deliveries(): ReadonlyArray<Delivery> {
+    return this.reception._tag === "Receiving" ? this.reception.deliveries : []
   }
 
   /** A listener that does not answer receives no more events of this run. */
   private giveUp(delivery: Delivery): void {
-    this.isGivenUp = true
+    const { deliveries } = this
     this.log(delivery, "A listener did not answer within its time limit: it receives no more events of this run")
-    for (const { settled } of [delivery, ...this.waiting.splice(0)]) Deferred.doneUnsafe(settled, Effect.void)
+    this.reception = { _tag: "GivenUp" }
+    for (const { settled } of deliveries) Deferred.doneUnsafe(settled, Effect.void)
   }
 
   private log({ context, event }: Delivery, problem: string, cause?: Cause.Cause<unknown>): void {
-    if (this.isLogged) return
-    this.isLogged = true
+    const { reception } = this
+    if (reception._tag === "GivenUp" || reception.isLogged) return
+    this.reception = { ...reception, isLogged: true }
     log(event, context, problem, cause)
   }
 }
