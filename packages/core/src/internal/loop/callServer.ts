@@ -27,15 +27,38 @@ export interface ServedCall {
   readonly fiber: Fiber.Fiber<Outcome<unknown>, unknown>
 }
 
-interface Entry extends ServedCall {
-  /** The conversation of the call: the call, and its result. */
-  readonly session: Session
-  fiber: Fiber.Fiber<Outcome<unknown>, unknown>
-}
+/** Progress of a call. */
+type Progress =
+  & (
+    | { readonly _tag: "Running" }
+    /** It waits for a decision. */
+    | { readonly _tag: "Waiting"; readonly waiting: Waiting }
+    | { readonly _tag: "Ended" }
+    /** Its failure has ended the run. */
+    | { readonly _tag: "EndedRun" }
+  )
+  & {
+    /** True if its caller has interrupted it: the run continues. */
+    readonly isCancelled: boolean
+  }
 
 type Served = Effect.Effect<Outcome<unknown>, unknown, unknown>
 
-type Fork = (effect: Effect.Effect<Outcome<unknown>, unknown, unknown>) => Fiber.Fiber<Outcome<unknown>, unknown>
+type ServedFiber = Fiber.Fiber<Outcome<unknown>, unknown>
+
+class Entry implements ServedCall {
+  readonly raw: RequestedCall
+  /** The conversation of the call: the call, and its result. */
+  readonly session: Session
+  readonly fiber: ServedFiber
+  progress: Progress = { _tag: "Running", isCancelled: false }
+
+  constructor(raw: RequestedCall, session: Session, fork: (entry: Entry) => ServedFiber) {
+    this.raw = raw
+    this.session = session
+    this.fiber = fork(this)
+  }
+}
 
 /** The results that a call's conversation has. */
 const resultIn = ({ transcript }: Session): unknown => {
@@ -49,20 +72,13 @@ const resultIn = ({ transcript }: Session): unknown => {
 /** The calls of one run. */
 export class CallServer {
   private readonly state: Conversation
-  private readonly fork: Fork
+  private readonly fork: (served: Served) => ServedFiber
+  /** Done when no call starts any more. */
   private readonly end: Deferred.Deferred<void, unknown>
+  /** The calls by the loop's ids, and further calls of one id by its tool and arguments as well. */
   private readonly entries = new Map<string, Entry>()
-  /** The calls that wait for a decision, by their ids. */
-  private readonly waiting = new Map<string, Waiting>()
-  /** The calls that their callers have interrupted: the run continues. */
-  private readonly cancelled = new Set<ServedCall>()
-  /** Ids of the loop, and those under which the calls run. */
-  private readonly ids = new Map<string, string>()
-  /** The call whose failure has ended the run; absent if the run has ended in another way. */
-  private endedBy: ServedCall | undefined
-  private isClosed = false
 
-  constructor(state: Conversation, fork: Fork, end: Deferred.Deferred<void, unknown>) {
+  constructor(state: Conversation, fork: (served: Served) => ServedFiber, end: Deferred.Deferred<void, unknown>) {
     this.state = state
     this.fork = fork
     this.end = end
@@ -73,40 +89,47 @@ export class CallServer {
    * outcome.
    */
   submit({ arguments: params, id, name }: GivenCall): ServedCall {
-    const known = this.entries.get(this.ids.get(id) ?? "")
-    if (known !== undefined && callKey(known.raw) === callKey({ id, name, params })) return known
+    const first = this.entries.get(id)
+    const key = first && callKey({ id, name, params })
+    const slot = key === undefined ? id : `${id}\n${key}`
+    const known = first && callKey(first.raw) === key ? first : this.entries.get(slot)
+    if (known !== undefined) return known
     const part = Response.makePart("tool-call", { id, name, params, providerExecuted: false })
     const { calls: [raw], content } = withUniqueIds([part], this.state.session.callIds)
-    this.ids.set(id, raw!.id)
-    return this.start({ raw: raw! }, content, undefined)
+    return this.start(slot, raw!, content, undefined)
   }
 
   /** Continues a call that waits. */
   decide(decision: Decision): Result.Result<ServedCall, DecisionRefused> {
-    const [id, waiting] =
-      [...this.waiting].find(([, { pending }]) => pending.some(({ callId }) => callId === decision.callId)) ?? []
-    const pending = waiting?.pending ?? []
+    const found = this.waiting.find(({ waiting }) => waiting.pending.some(({ callId }) => callId === decision.callId))
+    const pending = found?.waiting.pending ?? []
     return Result.map(match({ round: { pending } } as never, [decision]), (decisions) => {
-      const entry = this.entries.get(id!)!
-      const { raw, raw: { name, params } } = entry
-      const part = Response.makePart("tool-call", { id: raw.id, name, params, providerExecuted: false })
-      return this.start(entry, [part], { waiting: waiting!, decisions })
+      const { entry: { raw, raw: { id, name, params } }, slot, waiting } = found!
+      const part = Response.makePart("tool-call", { id, name, params, providerExecuted: false })
+      return this.start(slot, raw, [part], { waiting, decisions })
+    })
+  }
+
+  /** The calls that wait for a decision. */
+  private get waiting() {
+    return [...this.entries].flatMap(([slot, entry]) => {
+      const { progress } = entry
+      return progress._tag === "Waiting" ? [{ slot, entry, waiting: progress.waiting }] : []
     })
   }
 
   /** The calls of one answer come one by one: an equal one that comes while the first runs is of the same answer. */
   private equalRunning(raw: RequestedCall): string | undefined {
-    for (const other of this.entries.values()) {
-      // Absent before the call is started.
-      const fiber: Fiber.Fiber<unknown, unknown> | undefined = other.fiber
-      if (other.raw.id === raw.id || fiber?.pollUnsafe() !== undefined) continue
-      if (!this.cancelled.has(other) && callKey(other.raw) === callKey(raw)) return other.raw.id
+    for (const { progress: { _tag, isCancelled }, raw: other } of this.entries.values()) {
+      if (other.id === raw.id || _tag !== "Running" || isCancelled) continue
+      if (callKey(other) === callKey(raw)) return other.id
     }
     return undefined
   }
 
   private start(
-    { raw }: Pick<Entry, "raw">,
+    slot: string,
+    raw: RequestedCall,
     content: ReadonlyArray<Response.AnyPart>,
     decided: { readonly waiting: Waiting; readonly decisions: ReadonlyMap<string, Decision> } | undefined
   ): ServedCall {
@@ -127,17 +150,16 @@ export class CallServer {
       resumed,
       (round) => round
     )
-    const entry: Entry = { raw, session, fiber: undefined as never }
-    this.entries.set(raw.id, entry)
-    this.waiting.delete(raw.id)
-    const served = Effect.flatMap(ran, ({ results: [result], waiting: [waiting] }): Served => {
-      if (waiting !== undefined) this.waiting.set(raw.id, waiting)
-      return waiting === undefined
-        ? Effect.map(this.withValue(result!), outcomeOfResult)
-        : Effect.succeed(outcomeOfWait(raw, waiting, resultIn(session)))
+    return new Entry(raw, session, (entry) => {
+      this.entries.set(slot, entry)
+      const served = Effect.flatMap(ran, ({ results: [result], waiting: [waiting] }): Served => {
+        if (waiting !== undefined) entry.progress = { ...entry.progress, _tag: "Waiting", waiting }
+        return waiting === undefined
+          ? Effect.map(this.withValue(result!), outcomeOfResult)
+          : Effect.succeed(outcomeOfWait(raw, waiting, resultIn(session)))
+      })
+      return this.fork(Effect.onExit(served, (exit) => Effect.sync(() => this.note(entry, exit))))
     })
-    entry.fiber = this.fork(Effect.onExit(served, (exit) => Effect.sync(() => this.note(entry, exit))))
-    return entry
   }
 
   /** Decodes the value of a result that was read from a log, or that a person gave. */
@@ -153,10 +175,12 @@ export class CallServer {
 
   /** Writes the call and its result into the conversation of the run. A failure of the call ends the run. */
   private note(entry: Entry, exit: Exit.Exit<Outcome<unknown>, unknown>): void {
-    if (this.waiting.has(entry.raw.id)) return
-    this.state.transcript.prompt(entry.session.transcript.snapshot())
-    if (Exit.isSuccess(exit) || (this.cancelled.has(entry) && exit.cause.reasons.every(isInterruption))) return
-    if (!this.isClosed && Deferred.doneUnsafe(this.end, Exit.asVoid(exit))) this.endedBy = entry
+    const { progress: { _tag, isCancelled }, session } = entry
+    if (_tag === "Waiting") return
+    this.state.transcript.prompt(session.transcript.snapshot())
+    const isOver = Exit.isSuccess(exit) || (isCancelled && exit.cause.reasons.every(isInterruption))
+    const endsRun = !isOver && Deferred.doneUnsafe(this.end, Exit.asVoid(exit))
+    entry.progress = { _tag: endsRun ? "EndedRun" : "Ended", isCancelled }
   }
 
   get runId(): string {
@@ -165,25 +189,27 @@ export class CallServer {
 
   /** True if the run ends: no call starts. */
   get isEnding(): boolean {
-    return this.isClosed || Deferred.isDoneUnsafe(this.end)
+    return Deferred.isDoneUnsafe(this.end)
   }
 
   /** True if the error of the run is the error of the call: its own, or that of the whole run, such as a deadline. */
   hasErrorOfRun(call: ServedCall): boolean {
-    return this.endedBy === undefined || this.endedBy === call
+    const endedBy = [...this.entries.values()].find(({ progress }) => progress._tag === "EndedRun")
+    return endedBy === undefined || endedBy === call
   }
 
   /** Interrupts a call for its caller. */
   cancel(call: ServedCall): Effect.Effect<void> {
     return Effect.suspend(() => {
-      if (call.fiber.pollUnsafe() === undefined) this.cancelled.add(call)
+      const entry = call as Entry
+      if (call.fiber.pollUnsafe() === undefined) entry.progress = { ...entry.progress, isCancelled: true }
       return Fiber.interrupt(call.fiber)
     })
   }
 
   /** True if its caller has interrupted a call. */
   isCancelled(call: ServedCall): boolean {
-    return this.cancelled.has(call)
+    return (call as Entry).progress.isCancelled
   }
 
   /** The outcome of a call that its caller has interrupted. */
@@ -193,10 +219,10 @@ export class CallServer {
 
   /** Withdraws the questions of the calls that wait, and writes their results. */
   readonly close: Effect.Effect<void> = Effect.suspend(() => {
-    this.isClosed = true
-    const waiting = [...this.entries.values()].filter(({ raw }) => this.waiting.has(raw.id))
-    for (const { session } of waiting) this.state.transcript.prompt(session.transcript.snapshot())
-    return Effect.forEach(waiting, ({ session }) => session.withdraw ?? Effect.void, { discard: true })
+    Deferred.doneUnsafe(this.end, Exit.void)
+    const sessions = this.waiting.map(({ entry: { session } }) => session)
+    for (const { transcript } of sessions) this.state.transcript.prompt(transcript.snapshot())
+    return Effect.forEach(sessions, ({ withdraw = Effect.void }) => withdraw, { discard: true })
   })
 }
 
