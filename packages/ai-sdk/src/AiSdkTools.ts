@@ -78,8 +78,10 @@ export const tools = (run: ToolRun.Any): Record<string, SdkTool> => {
     ToolRun.loopTools(run).map(({ description, execute, name, schema }) => [name, {
       description,
       inputSchema: schema,
-      execute: async (input, { abortSignal, toolCallId }) => {
-        const outcome = await execute(input, { id: toolCallId, signal: abortSignal })
+      execute: async (input, { abortSignal, toolCallId, ...others }) => {
+        // All calls of one answer have the same list of the messages before it.
+        const { messages: answer } = others as { readonly messages?: unknown }
+        const outcome = await execute(input, { id: toolCallId, signal: abortSignal, answer })
         if (outcome._tag === "Unhandled") throw outcome.error
         if (outcome._tag === "Success" && outcome.modelOutput !== undefined) {
           contents.set(toolCallId, outcome.modelOutput.map(contentOf))

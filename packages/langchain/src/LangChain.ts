@@ -2,7 +2,7 @@
  * Recovery for the tools of LangChain's `createAgent`: the loop stays LangChain's, and its calls belong to one run of
  * Recourse.
  */
-import { AIMessage, type ContentBlock, ToolMessage } from "@langchain/core/messages"
+import { AIMessage, type BaseMessage, type ContentBlock, ToolMessage } from "@langchain/core/messages"
 import { DynamicStructuredTool } from "@langchain/core/tools"
 import type * as Effect from "effect/Effect"
 import { type AgentMiddleware, createMiddleware } from "langchain"
@@ -12,17 +12,18 @@ import { contentOf } from "./internal/toolContent.ts"
 
 interface Asked {
   readonly id: string
+  readonly answer?: unknown
   readonly signal: AbortSignal | undefined
 }
 
-const messageOf = async (tool: ToolRun.LoopTool, input: unknown, { id, signal }: Asked): Promise<ToolMessage> => {
-  const outcome = await tool.execute(input, { id, signal })
+const messageOf = async (tool: ToolRun.LoopTool, input: unknown, asked: Asked): Promise<ToolMessage> => {
+  const outcome = await tool.execute(input, asked)
   if (outcome._tag === "Unhandled") throw outcome.error
   const content: string | Array<ContentBlock> = outcome._tag === "Success" && outcome.modelOutput !== undefined
     ? outcome.modelOutput.map(contentOf)
     : outcome.text
   const status = outcome._tag === "Failure" || outcome._tag === "ApprovalRequired" ? "error" : "success"
-  return new ToolMessage({ content, tool_call_id: id, name: tool.name, status, artifact: outcome })
+  return new ToolMessage({ content, tool_call_id: asked.id, name: tool.name, status, artifact: outcome })
 }
 
 /**
@@ -69,6 +70,14 @@ const withInvalidCalls = (message: AIMessage, names: ReadonlySet<string>): AIMes
 /** The only key of the arguments of a call whose text is no JSON. */
 const brokenArguments = "__recourse_arguments"
 
+/** Returns the id of the last answer that has a call, or the answer: a stored conversation has copies of it. */
+const answerWith = (messages: ReadonlyArray<BaseMessage>, callId: string | undefined): unknown => {
+  const answer = messages.findLast((message) =>
+    AIMessage.isInstance(message) && message.tool_calls?.some(({ id }) => id === callId) === true
+  )
+  return answer?.id ?? answer
+}
+
 /**
  * Returns the middleware that gives a run the calls of `createAgent`. It brings the tools of the run; do not list them
  * in `tools`. Arguments that are no JSON reach the run as the model wrote them. A call with an error that no recovery
@@ -91,7 +100,8 @@ export const middleware = (run: ToolRun.Any): AgentMiddleware => {
       const text = (args as Readonly<Record<string, unknown>>)[brokenArguments]
       return messageOf(tool, typeof text === "string" ? text : args, {
         id: id ?? globalThis.crypto.randomUUID(),
-        signal: request.runtime.signal
+        signal: request.runtime.signal,
+        answer: answerWith(request.state.messages, id)
       })
     }
   }) as AgentMiddleware

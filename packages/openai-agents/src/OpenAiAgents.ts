@@ -36,7 +36,8 @@ export const tools = <Context = unknown>(run: ToolRun.Any): Array<RunTool<Contex
       execute: async (input, _context, details) => {
         const outcome = await execute(input, {
           id: details?.toolCall?.callId ?? globalThis.crypto.randomUUID(),
-          signal: details?.signal
+          signal: details?.signal,
+          answer: details?.toolCall
         })
         if (outcome._tag === "Unhandled") throw outcome.error
         return outcome._tag === "Success" && outcome.modelOutput !== undefined

@@ -293,6 +293,36 @@ const equal: Case = {
   }
 }
 
+const polled: Case = {
+  title: "executes a read again whose id comes in each answer",
+  run: async (loop) => {
+    let polls = 0
+    const Poll = Tool.make("poll", {
+      success: Schema.String,
+      effects: "read",
+      execute: () => Effect.sync(() => `poll ${++polls}`)
+    })
+    const run = await ToolRun.open("loop", { tools: [Poll] })
+    const ended = await conversed(loop, run, [call("call_0", "poll")], [call("call_0", "poll")])
+    assert.deepStrictEqual([polls, ended.results["call_0"], ended.text], [2, "poll 2", "Done."])
+  }
+}
+
+const reusedId: Case = {
+  title: "executes an equal write of a later answer with the same id",
+  run: async (loop) => {
+    let cups = 0
+    const Add = Tool.make("add_cup", {
+      success: Schema.String,
+      effects: "write",
+      execute: () => Effect.sync(() => `cups: ${++cups}`)
+    })
+    const run = await ToolRun.open("loop", { tools: [Add], defaults })
+    const ended = await conversed(loop, run, [call("call_0", "add_cup")], [call("call_0", "add_cup")])
+    assert.deepStrictEqual([cups, ended.results["call_0"], ended.text], [2, "cups: 2", "Done."])
+  }
+}
+
 const unknownTool: Case = {
   title: "continues when the model calls a tool that is not there",
   run: async (loop) => {
@@ -365,6 +395,8 @@ export const cases = {
   unknownTool,
   oversized,
   tainted,
+  polled,
+  reusedId,
   streamed
 } as const satisfies Readonly<Record<string, Case>>
 

@@ -47,13 +47,21 @@ type Served = Effect.Effect<Outcome<unknown>, unknown, unknown>
 type ServedFiber = Fiber.Fiber<Outcome<unknown>, unknown>
 
 class Entry implements ServedCall {
+  /** The call as the loop has given it. */
+  readonly given: GivenCall
   readonly raw: RequestedCall
   /** The conversation of the call: the call, and its result. */
   readonly session: Session
   readonly fiber: ServedFiber
   progress: Progress = { _tag: "Running", isCancelled: false }
 
-  constructor(raw: RequestedCall, session: Session, fork: (entry: Entry) => ServedFiber) {
+  constructor(
+    given: GivenCall,
+    raw: RequestedCall,
+    session: Session,
+    fork: (entry: Entry) => ServedFiber
+  ) {
+    this.given = given
     this.raw = raw
     this.session = session
     this.fiber = fork(this)
@@ -75,8 +83,8 @@ export class CallServer {
   private readonly fork: (served: Served) => ServedFiber
   /** Done when no call starts any more. */
   private readonly end: Deferred.Deferred<void, unknown>
-  /** The calls by the loop's ids, and further calls of one id by its tool and arguments as well. */
-  private readonly entries = new Map<string, Entry>()
+  /** The calls by the loop's ids. Several calls may have one id. */
+  private readonly entries = new Map<string, ReadonlyArray<Entry>>()
 
   constructor(state: Conversation, fork: (served: Served) => ServedFiber, end: Deferred.Deferred<void, unknown>) {
     this.state = state
@@ -86,17 +94,27 @@ export class CallServer {
 
   /**
    * Starts a call, or returns the one of the same id, tool and arguments: a loop that repeats a call receives its first
-   * outcome.
+   * outcome. Some models use their ids in each answer: a call of another answer is another call.
    */
-  submit({ arguments: params, id, name }: GivenCall): ServedCall {
-    const first = this.entries.get(id)
-    const key = first && callKey({ id, name, params })
-    const slot = key === undefined ? id : `${id}\n${key}`
-    const known = first && callKey(first.raw) === key ? first : this.entries.get(slot)
-    if (known !== undefined) return known
+  submit(given: GivenCall): ServedCall {
+    const { answer, arguments: params, id, name } = given
+    const key = callKey({ id, name, params })
+    const known = this.entries.get(id)?.findLast(({ raw }) => callKey(raw) === key)
+    if (known !== undefined && !this.isOfAnother(answer, known)) return known
     const part = Response.makePart("tool-call", { id, name, params, providerExecuted: false })
     const { calls: [raw], content } = withUniqueIds([part], this.state.session.callIds)
-    return this.start(slot, raw!, content, undefined)
+    return this.start({ given, raw: raw! }, content)
+  }
+
+  /**
+   * True if a call is of another answer than an equal one. Without answers, a read that succeeded is executed again: a
+   * loop that retries would have no reason to repeat it, and a model may poll.
+   */
+  private isOfAnother(answer: unknown, { fiber, given, raw }: Entry): boolean {
+    if (answer !== undefined && given.answer !== undefined) return answer !== given.answer
+    const exit = fiber.pollUnsafe()
+    return exit !== undefined && Exit.isSuccess(exit) && exit.value._tag === "Success" &&
+      this.state.program.tools.byName.get(raw.name)?.tool.info.effects === "read"
   }
 
   /** Continues a call that waits. */
@@ -104,34 +122,38 @@ export class CallServer {
     const found = this.waiting.find(({ waiting }) => waiting.pending.some(({ callId }) => callId === decision.callId))
     const pending = found?.waiting.pending ?? []
     return Result.map(match({ round: { pending } } as never, [decision]), (decisions) => {
-      const { entry: { raw, raw: { id, name, params } }, slot, waiting } = found!
+      const { entry, entry: { raw: { id, name, params } }, waiting } = found!
       const part = Response.makePart("tool-call", { id, name, params, providerExecuted: false })
-      return this.start(slot, raw, [part], { waiting, decisions })
+      return this.start(entry, [part], { waiting, decisions })
     })
+  }
+
+  private get all(): ReadonlyArray<Entry> {
+    return [...this.entries.values()].flat()
   }
 
   /** The calls that wait for a decision. */
   private get waiting() {
-    return [...this.entries].flatMap(([slot, entry]) => {
+    return this.all.flatMap((entry) => {
       const { progress } = entry
-      return progress._tag === "Waiting" ? [{ slot, entry, waiting: progress.waiting }] : []
+      return progress._tag === "Waiting" ? [{ entry, waiting: progress.waiting }] : []
     })
   }
 
   /** The calls of one answer come one by one: an equal one that comes while the first runs is of the same answer. */
   private equalRunning(raw: RequestedCall): string | undefined {
-    for (const { progress: { _tag, isCancelled }, raw: other } of this.entries.values()) {
+    for (const { progress: { _tag, isCancelled }, raw: other } of this.all) {
       if (other.id === raw.id || _tag !== "Running" || isCancelled) continue
       if (callKey(other) === callKey(raw)) return other.id
     }
     return undefined
   }
 
+  /** Starts a call, in the place of the earlier part of it. */
   private start(
-    slot: string,
-    raw: RequestedCall,
+    { given, raw }: Pick<Entry, "given" | "raw">,
     content: ReadonlyArray<Response.AnyPart>,
-    decided: { readonly waiting: Waiting; readonly decisions: ReadonlyMap<string, Decision> } | undefined
+    decided?: { readonly waiting: Waiting; readonly decisions: ReadonlyMap<string, Decision> }
   ): ServedCall {
     const { state } = this
     const session = new Session(state.session)
@@ -150,8 +172,9 @@ export class CallServer {
       resumed,
       (round) => round
     )
-    return new Entry(raw, session, (entry) => {
-      this.entries.set(slot, entry)
+    return new Entry(given, raw, session, (entry) => {
+      const others = (this.entries.get(given.id) ?? []).filter((other) => other.raw !== raw)
+      this.entries.set(given.id, [...others, entry])
       const served = Effect.flatMap(ran, ({ results: [result], waiting: [waiting] }): Served => {
         if (waiting !== undefined) entry.progress = { ...entry.progress, _tag: "Waiting", waiting }
         return waiting === undefined
@@ -194,7 +217,7 @@ export class CallServer {
 
   /** True if the error of the run is the error of the call: its own, or that of the whole run, such as a deadline. */
   hasErrorOfRun(call: ServedCall): boolean {
-    const endedBy = [...this.entries.values()].find(({ progress }) => progress._tag === "EndedRun")
+    const endedBy = this.all.find(({ progress }) => progress._tag === "EndedRun")
     return endedBy === undefined || endedBy === call
   }
 

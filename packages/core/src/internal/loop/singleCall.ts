@@ -22,6 +22,8 @@ export interface GivenCall {
   readonly name: string
   /** The arguments as they came: the text of a JSON object, or the object. Not checked yet. */
   readonly arguments: unknown
+  /** @internal Identifies the model's answer that has the call: a call of an equal id in another answer is another call. */
+  readonly answer?: unknown
 }
 
 /**

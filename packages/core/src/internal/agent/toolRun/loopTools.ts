@@ -1,6 +1,7 @@
 /** Tools of a run in the form that other loops take: a name, a JSON Schema, and a function. */
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "effect/StandardSchema"
 import type * as JsonSchema from "effect/JsonSchema"
+import type { GivenCall } from "../../loop/singleCall.ts"
 import type { Outcome } from "../../round/callOutcome.ts"
 import type * as Tool from "../../tool/tool.ts"
 import type { Any, Unhandled } from "./toolRun.ts"
@@ -32,7 +33,7 @@ export interface LoopTool {
   /** Runs a call of the tool: see `callPromise` of a run. `input`: the arguments, or their JSON text. */
   readonly execute: (
     input: unknown,
-    options: { readonly id: string; readonly signal?: AbortSignal | undefined }
+    options: Pick<GivenCall, "id" | "answer"> & { readonly signal?: AbortSignal | undefined }
   ) => Promise<Outcome<unknown> | Unhandled<unknown>>
 }
 
@@ -80,6 +81,6 @@ export const loopTools = (run: Any): ReadonlyArray<LoopTool> =>
         description,
         jsonSchema,
         schema: schemaOf(jsonSchema),
-        execute: (input, { id, signal }) => run.callPromise({ id, name, arguments: input }, { signal })
+        execute: (input, { answer, id, signal }) => run.callPromise({ id, name, arguments: input, answer }, { signal })
       }
     })
