@@ -20,6 +20,7 @@ import { fetchBy } from "./internal/client/fetchBy.ts"
  */
 export interface Tokens {
   readonly access_token: string
+  readonly scope?: string | undefined
 }
 
 /**
@@ -75,6 +76,8 @@ interface Sdk {
     readonly scope?: string
     readonly error?: string
   }
+  readonly computeScopeUnion: (...scopes: ReadonlyArray<string | undefined>) => string | undefined
+  readonly isStrictScopeSuperset: (union: string | undefined, current: string | undefined) => boolean
 }
 
 const sdk: Effect.Effect<Sdk, ConfigurationError> = Effect.tryPromise({
@@ -137,12 +140,10 @@ const challengeOf = ({ extractWWWAuthenticateParams }: Sdk, response: HttpClient
   )
   if (status === 403 && params.error !== "insufficient_scope") return undefined
   const { resourceMetadataUrl, scope } = params
-  return {
-    ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
-    ...(scope === undefined ? {} : { scope }),
-    ...(status === 403 ? { forceReauthorization: true } : {})
-  }
+  return { resourceMetadataUrl, scope, isTooNarrow: status === 403 }
 }
+
+type Challenge = Exclude<ReturnType<typeof challengeOf>, undefined>
 
 /** Makes the client: a request whose tokens are refused is sent once more with new ones. The server has not read it. */
 const make = Effect.fnUntraced(function*(options: Options) {
@@ -152,9 +153,21 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const { origin } = new URL(options.url)
   const tokens = Effect.promise(async () => options.provider.tokens())
 
+  /** The scopes that have been requested: a server may name only those that a request lacks. */
+  let scopes = options.scope
+  const flowOf = ({ isTooNarrow, resourceMetadataUrl, scope }: Challenge, current: Tokens | undefined) => {
+    scopes = loaded.computeScopeUnion(scopes, isTooNarrow ? current?.scope : undefined, scope)
+    return {
+      ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
+      ...(scopes === undefined ? {} : { scope: scopes }),
+      // A refresh cannot add a scope.
+      ...(isTooNarrow && loaded.isStrictScopeSuperset(scopes, current?.scope) ? { forceReauthorization: true } : {})
+    }
+  }
+
   /** Number of ended flows. */
   let flows = 0
-  const renewed = (used: Tokens | undefined, challenge: object, flowsBefore: number) =>
+  const renewed = (used: Tokens | undefined, challenge: Challenge, flowsBefore: number) =>
     one.withPermit(Effect.gen(function*() {
       const current = yield* tokens
       // Another request has refreshed them meanwhile.
@@ -162,7 +175,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
       // A flow that ended meanwhile sent a person to a page, or failed. Another one would replace the verifier of that page.
       if (flows > flowsBefore) return undefined
       const result = yield* Effect.ensuring(
-        authorize(loaded, options, base, challenge),
+        authorize(loaded, options, base, flowOf(challenge, current)),
         Effect.sync(() => {
           flows++
         })

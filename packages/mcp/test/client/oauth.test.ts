@@ -14,7 +14,15 @@ const json = (response: ServerResponse, body: unknown, status = 200, headers: Re
 /** An MCP server and its authorization server. Refresh tokens rotate: a used one revokes all that came of it. */
 const guarded = Effect.gen(function*() {
   const server = makeServer({ version: "2025-06-18" })
-  const state = { access: "access-1", refresh: "refresh-1", serial: 1, refreshes: 0, isRevoked: false, done: 0 }
+  const state = {
+    access: "access-1",
+    refresh: "refresh-1",
+    serial: 1,
+    refreshes: 0,
+    isRevoked: false,
+    done: 0,
+    lacking: {} as Record<string, string>
+  }
   const answerToken = (request: URLSearchParams, response: ServerResponse) => {
     state.refreshes++
     const isCode = request.get("grant_type") === "authorization_code" && request.get("code") === "code-1"
@@ -61,6 +69,11 @@ const guarded = Effect.gen(function*() {
       return json(response, { error: "invalid_token" }, 401, { "www-authenticate": header })
     }
     const message = JSON.parse(body) as Message
+    const { name } = (message.params ?? {}) as { readonly name?: string }
+    if (message.method === "tools/call" && state.lacking[name ?? ""] !== undefined) {
+      const header = `Bearer error="insufficient_scope", scope="${state.lacking[name ?? ""]}"`
+      return json(response, { error: "insufficient_scope" }, 403, { "www-authenticate": header })
+    }
     if (message.method === "tools/call") state.done++
     void server.answer(message, () => {}).then((answer) =>
       answer === undefined ? void response.writeHead(202).end() : json(response, answer, 200, { "mcp-session-id": "s" })
@@ -185,6 +198,44 @@ describe("OAuth", () => {
         OAuth.finish({ url, provider }, { code: "wrong" }).pipe(Effect.provide(FetchHttpClient.layer))
       )
       assert.strictEqual(error._tag, "OAuthFailed")
+    }))
+
+  live("requests the scopes of before with the one that a call lacks", () =>
+    Effect.gen(function*() {
+      const { state, url } = yield* guarded
+      const { provider, redirections } = providerOf({
+        access_token: "access-1",
+        refresh_token: "refresh-1",
+        token_type: "Bearer",
+        scope: "list profile"
+      })
+      const tools = yield* toolsOf({ url, provider, scope: "list" })
+      state.lacking = { pay: "pay", read: "read list" }
+      const requested = []
+      for (const name of ["pay", "read"]) {
+        const error = yield* Effect.flip(call(tools, name))
+        requested.push([error.reason?._tag, redirections.at(-1)?.searchParams.get("scope")])
+      }
+      assert.deepStrictEqual(requested, [
+        ["McpUnauthorized", "list profile pay"],
+        ["McpUnauthorized", "list profile pay read"]
+      ])
+      // A person has authorized: the same tools have the new tokens.
+      state.lacking = {}
+      yield* OAuth.finish({ url, provider }, { code: "code-1" }).pipe(Effect.provide(FetchHttpClient.layer))
+      yield* call(tools, "pay")
+      assert.deepStrictEqual([redirections.length, state.done], [2, 1])
+    }))
+
+  live("refreshes tokens that have the scope which a server misses", () =>
+    Effect.gen(function*() {
+      const { state, url } = yield* guarded
+      const tokens = { access_token: "access-1", refresh_token: "refresh-1", token_type: "Bearer", scope: "pay" }
+      const { provider, redirections } = providerOf(tokens)
+      const tools = yield* toolsOf({ url, provider })
+      state.lacking = { pay: "pay" }
+      const error = yield* Effect.flip(call(tools, "pay"))
+      assert.deepStrictEqual([error.reason?._tag, state.refreshes, redirections.length], ["McpUnauthorized", 1, 0])
     }))
 
   live("sends no token to another origin", () =>
