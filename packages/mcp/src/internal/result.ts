@@ -1,7 +1,11 @@
 /** Results of MCP tools, for code and for models. */
+import * as JsonText from "@recourse/core/JsonText"
 import type { ImportedJsonSchema } from "@recourse/core/Tool"
+import * as Equal from "effect/Equal"
+import * as Exit from "effect/Exit"
 import * as McpSchema from "effect/ai/McpSchema"
 import * as Prompt from "effect/ai/Prompt"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 
 /**
@@ -16,12 +20,19 @@ export interface McpResult {
   readonly structuredContent?: unknown
 }
 
-/** The schema of a tool's results; those of one with an `outputSchema` have to have a structured content that fits it. */
+/** True if a schema requires no field: then a result without a structured content is one without fields. */
+const requiresNothing = ({ schema }: ImportedJsonSchema): boolean =>
+  Exit.isSuccess(Schema.decodeUnknownExit(schema as Schema.Codec<unknown>)({}))
+
+/** The schema of a tool's results. The structured content has to fit an `outputSchema`, which may require one. */
 export const resultSchema = (output: ImportedJsonSchema | undefined): Schema.Codec<McpResult, unknown> => {
   const content = Schema.Array(McpSchema.ContentBlock)
-  return (output === undefined
-    ? Schema.Struct({ content, structuredContent: Schema.optionalKey(Schema.Json) })
-    : Schema.Struct({ content, structuredContent: output.schema })) as never
+  const structured = output?.schema ?? Schema.Json
+  const isOptional = output === undefined || requiresNothing(output)
+  return Schema.Struct({
+    content,
+    structuredContent: isOptional ? Schema.optionalKey(structured) : structured
+  }) as never
 }
 
 const filePart = (mediaType: string, data: Uint8Array | URL) => Prompt.filePart({ mediaType, data })
@@ -44,8 +55,24 @@ const partOf = (block: McpSchema.ContentBlock): Prompt.ToolModelOutputPart => {
   }
 }
 
-/** The model's parts: the blocks, or the structured content if there are none. */
-export const modelOutput = ({ content, structuredContent }: McpResult): ReadonlyArray<Prompt.ToolModelOutputPart> =>
-  content.length === 0 && structuredContent !== undefined
-    ? [Prompt.textPart({ text: JSON.stringify(structuredContent) })]
-    : content.map(partOf)
+/** The values that blocks have as text or as JSON. */
+const valuesOf = (content: McpResult["content"]): ReadonlyArray<unknown> =>
+  content.flatMap((block) => block.type === "text" ? [block.text, JsonText.exactAt(block.text, [])] : [])
+
+/**
+ * True if a block has the value, or blocks have all its parts. Servers repeat their structured content so for older
+ * clients: as its JSON, or each value of it in a block.
+ */
+const isIn = (blocks: ReadonlyArray<unknown>, value: unknown): boolean => {
+  if (blocks.some((one) => Equal.equals(one, value))) return true
+  const parts = Predicate.isObjectOrArray(value) ? Object.values(value) : []
+  return parts.length > 0 && parts.every((part) => isIn(blocks, part))
+}
+
+/** The model's parts: the blocks, and the structured content if no block has it. */
+export const modelOutput = ({ content, structuredContent }: McpResult): ReadonlyArray<Prompt.ToolModelOutputPart> => {
+  const parts = content.map(partOf)
+  return structuredContent === undefined || isIn(valuesOf(content), structuredContent)
+    ? parts
+    : [...parts, Prompt.textPart({ text: JSON.stringify(structuredContent) })]
+}
