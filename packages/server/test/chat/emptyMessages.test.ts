@@ -75,3 +75,27 @@ describe.each(Object.keys(routes))("a message of a request of %s", (route) => {
       }))
   }
 })
+
+describe("a blank message of a chat completion's history", () => {
+  for (const role of ["system", "developer", "user", "assistant"]) {
+    for (const content of ["", " ", [], [{ type: "text", text: "" }], ...(role === "assistant" ? [null] : [])]) {
+      it.live(`of the ${role} is left out: ${JSON.stringify(content)}`, () =>
+        Effect.gen(function*() {
+          const server = yield* serve([ScriptedModel.text("Seen.")])
+          const messages = [{ role, content }, { role: "assistant", content: "Yes?" }, { role: "user", content: "Hi" }]
+          const { status } = yield* server.post("/v1/chat/completions", { model: "clerk", messages })
+          assert.strictEqual(status, 200)
+          const { prompt } = yield* server.model.lastRequest
+          assert.deepStrictEqual(prompt.content.map(({ role }) => role), ["assistant", "user"])
+        }))
+    }
+  }
+
+  it.live("is refused as the last one", () =>
+    Effect.gen(function*() {
+      const server = yield* serve([ScriptedModel.text("Seen.")])
+      const messages = [{ role: "user", content: "Hi" }, { role: "user", content: " " }]
+      const { status } = yield* server.post("/v1/chat/completions", { model: "clerk", messages })
+      assert.strictEqual(status, 400)
+    }))
+})

@@ -5,7 +5,7 @@ import { notice } from "@recourse/core/Quarantine"
 import type { CompletionMessage, ContentPart } from "../api/requests.ts"
 import { BadRequest } from "../http/errors.ts"
 import { filePart } from "./files.ts"
-import { userMessage } from "./userMessage.ts"
+import { isBlank, userMessage } from "./userMessage.ts"
 
 type Message = typeof CompletionMessage.Type
 
@@ -44,7 +44,7 @@ const assistant = ({ content, refusal, tool_calls: calls }: Assistant): Prompt.M
     (content ?? []).map((part) => part.type === "text" ? part.text : part.refusal)
   if (typeof refusal === "string") said.push(refusal)
   const parts = [
-    ...said.filter((one) => one !== "").map(text),
+    ...said.filter((one) => one.trim() !== "").map(text),
     ...(calls ?? []).map(({ function: { arguments: args, name }, id }) =>
       Prompt.makePart("tool-call", { id, name, params: json(args), providerExecuted: false })
     )
@@ -68,8 +68,9 @@ const result = (name: string, { content, tool_call_id: id }: ToolMessage): Promp
 }
 
 /**
- * The conversation of a request. System messages of a client are the user's: instructions are the agent's own. Fails with
- * `BadRequest` for a result without its call, and for a file that is no `data:` address.
+ * The conversation of a request. System messages of a client are the user's: instructions are the agent's own. Clients
+ * send an empty system message, and repeat empty ones: they are left out. Fails with `BadRequest` if the last message is
+ * empty, for a result without its call, and for a file that is no `data:` address.
  */
 export const promptOf = Effect.fnUntraced(
   function*(messages: ReadonlyArray<Message>): Effect.fn.Return<Prompt.Prompt, BadRequest> {
@@ -98,7 +99,8 @@ export const promptOf = Effect.fnUntraced(
           const parts = typeof content === "string"
             ? [text(content)]
             : yield* Effect.forEach(content, (part, at) => partOf(part, `${param}.content[${at}]`))
-          made.push(yield* userMessage(parts, `${param}.content`))
+          const isLast = index === messages.length - 1
+          if (isLast || !isBlank(parts)) made.push(yield* userMessage(parts, `${param}.content`))
         }
       }
     }
