@@ -6,6 +6,7 @@ import {
   type ChatState,
   type ChatStatus,
   DefaultChatTransport,
+  type HttpChatTransportInitOptions,
   isToolUIPart,
   lastAssistantMessageIsCompleteWithApprovalResponses,
   type UIMessage
@@ -31,13 +32,19 @@ class State implements ChatState<UIMessage> {
 
 /** A page with a chat. */
 class Page extends AbstractChat<UIMessage> {
-  constructor(url: string, id: string, messages: Array<UIMessage> = [], who: "ada" | "bob" = "ada") {
+  constructor(
+    url: string,
+    id: string,
+    messages: Array<UIMessage> = [],
+    who: "ada" | "bob" = "ada",
+    transport: HttpChatTransportInitOptions<UIMessage> = {}
+  ) {
     const state = new State()
     state.messages = messages
     super({
       id,
       state,
-      transport: new DefaultChatTransport({ api: `${url}/agents/clerk/chat`, headers: headersOf(who) }),
+      transport: new DefaultChatTransport({ api: `${url}/agents/clerk/chat`, headers: headersOf(who), ...transport }),
       sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses
     })
   }
@@ -90,6 +97,31 @@ describe("useChat", () => {
         messages.filter(({ role }) => role === "user").map(textOf),
         ["I am Ada. Search.", "Do you know my name?"]
       )
+    }))
+
+  it.live("continues a thread above the limit of a request if it sends the newest message", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(() => ScriptedModel.text("y".repeat(500)), { server: { maxBodyBytes: 3_000 } })
+      const newest = new Page(server.url, "t1", [], "ada", {
+        prepareSendMessagesRequest: ({ body, messages, ...request }) => ({
+          body: {
+            ...body,
+            id: request.id,
+            trigger: request.trigger,
+            messageId: request.messageId,
+            messages: messages.slice(-1)
+          }
+        })
+      })
+      const all = new Page(server.url, "t2")
+      for (let turn = 0; turn < 5; turn++) {
+        for (const page of [newest, all]) yield* say(page, "x".repeat(500))
+      }
+      yield* Effect.promise(() => newest.regenerate())
+      assert.deepStrictEqual([newest.error?.message, newest.messages.length], [undefined, 10])
+      assert.include(all.error?.message, "3000 bytes. A page may send its newest message alone")
+      const { prompt } = yield* server.model.lastRequest
+      assert.strictEqual(prompt.content.length, 9)
     }))
 
   it.live("accepts a repeated message with the id of the failed one", () =>

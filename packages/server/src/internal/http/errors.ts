@@ -17,7 +17,7 @@ export class BadRequest extends Schema.TaggedError<BadRequest>()("BadRequest", {
 /** The body is larger than the server takes: 413. */
 export class TooLarge extends Schema.TaggedError<TooLarge>()("TooLarge", { limit: Schema.Int }) {
   override get message(): string {
-    return `A request may have ${this.limit} bytes`
+    return `A request may have ${this.limit} bytes. A page may send its newest message alone`
   }
 }
 
