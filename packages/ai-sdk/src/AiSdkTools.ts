@@ -149,10 +149,14 @@ export type ResultOf<Output> = Output extends AsyncIterable<infer Result> ? Resu
 const isIterable = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === "object" && value !== null && Symbol.asyncIterator in value
 
-const lastOf = async (results: unknown): Promise<unknown> => {
+const lastOf = async (results: unknown, signal: AbortSignal): Promise<unknown> => {
   if (!isIterable(results)) return results
   let last: unknown
-  for await (const result of results) last = result
+  for await (const result of results) {
+    // Returns from the generator: the caller has the outcome of the attempt, and further steps would be effects behind it.
+    if (signal.aborted) break
+    last = result
+  }
   return last
 }
 
@@ -177,7 +181,7 @@ export const execute = <Input, Output, E = unknown>(
         context: undefined,
         idempotencyKey
       }
-      return await lastOf(tool.execute!(input, options as never)) as ResultOf<Output>
+      return await lastOf(tool.execute!(input, options as never), signal) as ResultOf<Output>
     },
     catchError
   )
