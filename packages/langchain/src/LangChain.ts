@@ -7,6 +7,7 @@ import { DynamicStructuredTool } from "@langchain/core/tools"
 import type * as Effect from "effect/Effect"
 import { type AgentMiddleware, createMiddleware } from "langchain"
 import * as ToolCall from "@recourse/core/ToolCall"
+import * as ToolSchema from "@recourse/core/ToolSchema"
 import * as ToolRun from "@recourse/core/ToolRun"
 import { contentOf } from "./internal/toolContent.ts"
 
@@ -118,23 +119,39 @@ export interface Configurable {
   readonly idempotencyKey: string | undefined
 }
 
+/** True for a `Command` of LangGraph. */
+const isCommand = (result: unknown): boolean =>
+  typeof result === "object" && result !== null && "lg_name" in result && result.lg_name === "Command"
+
+/** The content of a result. A tool reports a failure by the status of a message. */
+const contentIn = (result: unknown): unknown => {
+  if (isCommand(result)) {
+    throw new Error("The tool returned a Command, which only a graph of LangGraph can apply: return its content")
+  }
+  if (!ToolMessage.isInstance(result)) return result
+  if (result.status === "error") throw result
+  return result.content
+}
+
 /**
  * Makes an executor of a tool of LangChain, for the `execute` of `Tool.fromStandardSchema`: the function stays as it is. It
- * receives `idempotencyKey` in `config.configurable`. `catchError` makes an error of an exception. Default: the exception is
- * the error.
+ * receives `idempotencyKey` in `config.configurable`. A returned `ToolMessage` is its content; one with the status
+ * `"error"`, and a `Command`, are exceptions. `catchError` makes an error of an exception. Default: the exception is the
+ * error.
  *
  * @category constructors
  * @since 0.2.0
  */
 export const execute = <Input, Output, E = unknown>(
-  tool: { readonly invoke: (input: Input, config?: never) => Promise<Output> },
+  tool: { readonly invoke: (input: Input, config?: never) => Promise<Output>; readonly schema?: unknown },
   catchError?: (exception: unknown) => E
 ): (input: Input) => Effect.Effect<Output, E, ToolCall.ToolCall> =>
 (input) =>
   ToolCall.tryPromise<Output, E>(
-    ({ idempotencyKey, signal }) => {
+    async ({ idempotencyKey, signal }) => {
       const configurable: Configurable = { idempotencyKey }
-      return tool.invoke(input, { signal, configurable } as never)
+      const sent = ToolSchema.inputOf(tool.schema, input) as Input
+      return contentIn(await tool.invoke(sent, { signal, configurable } as never)) as Output
     },
     catchError
   )

@@ -1,11 +1,12 @@
 /**
  * Recovery for the tools of Mastra agents: the loop stays Mastra's, and its calls belong to one run of Recourse.
  */
-import { createTool, type ToolAction } from "@mastra/core/tools"
+import { createTool, isValidationError, type ToolAction } from "@mastra/core/tools"
 import * as Schema from "effect/Schema"
 import type * as Effect from "effect/Effect"
 import * as ErrorProjection from "@recourse/core/ErrorProjection"
 import * as ToolCall from "@recourse/core/ToolCall"
+import * as ToolSchema from "@recourse/core/ToolSchema"
 import * as ToolRun from "@recourse/core/ToolRun"
 import { contentOf } from "./internal/toolContent.ts"
 
@@ -86,20 +87,26 @@ export interface ExecuteContext {
 
 /**
  * Makes an executor of a tool of Mastra, for the `execute` of `Tool.fromStandardSchema`: the function stays as it is. It receives
- * `idempotencyKey` in its context. `catchError` makes an error of an exception. Default: the exception is the error.
+ * `idempotencyKey` in its context. A validation error that Mastra returns is an exception. `catchError` makes an error of an exception. Default: the exception is the error.
  *
  * @category constructors
  * @since 0.2.0
  */
 export const execute = <Input, Output, E = unknown>(
-  tool: { readonly execute?: ((input: Input, context: never) => Promise<Output>) | undefined },
+  tool: {
+    readonly execute?: ((input: Input, context: never) => Promise<Output>) | undefined
+    readonly inputSchema?: unknown
+  },
   catchError?: (exception: unknown) => E
 ): (input: Input) => Effect.Effect<Output, E, ToolCall.ToolCall> =>
 (input) =>
   ToolCall.tryPromise<Output, E>(
-    ({ id, idempotencyKey, signal }) => {
+    async ({ id, idempotencyKey, signal }) => {
       const context: ExecuteContext = { abortSignal: signal, agent: { toolCallId: id }, idempotencyKey }
-      return tool.execute!(input, context as never)
+      const sent = ToolSchema.inputOf(tool.inputSchema, input) as Input
+      const result = await tool.execute!(sent, context as never)
+      if (isValidationError(result)) throw Object.assign(new Error(result.message), { validation: result })
+      return result
     },
     catchError
   )

@@ -7,6 +7,7 @@ import * as SchemaGetter from "effect/SchemaGetter"
 import type * as SchemaIssue from "effect/SchemaIssue"
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "effect/StandardSchema"
 import { ConfigurationError } from "../../../ConfigurationError.ts"
+import { noteInput } from "../../foundation/schema/standardInputs.ts"
 import { fromStandardIssues } from "./standardSchemaIssues.ts"
 
 /**
@@ -40,8 +41,11 @@ export const schemaFromStandard = (
       orElse: () => Effect.die(new Error(`${subject}: its schema has not validated the arguments within the timeout`))
     })
   }
-  const check = (input: unknown, result: Validated): Effect.Effect<unknown, SchemaIssue.Issue> =>
-    result.issues ? Effect.fail(fromStandardIssues(result.issues, input)) : Effect.succeed(result.value)
+  const check = (input: unknown, result: Validated): Effect.Effect<unknown, SchemaIssue.Issue> => {
+    if (result.issues) return Effect.fail(fromStandardIssues(result.issues, input))
+    noteInput(schema, input, result.value)
+    return Effect.succeed(result.value)
+  }
   return Schema.Unknown.pipe(
     Schema.decodeTo(Schema.Unknown, {
       decode: SchemaGetter.transformEffect((input: unknown) =>
