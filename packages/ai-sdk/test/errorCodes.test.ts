@@ -185,6 +185,7 @@ describe("codes", () => {
       // A server's prose is not parsed: a compaction is tried once.
       const prose = factsOf(yield* failureOf(api({ statusCode: 400, responseBody: "no JSON" })))
       assert.strictEqual(prose?.["kind"], "unexplained")
+      assert.strictEqual(factsOf(yield* failureOf(api({ statusCode: 422 })))?.["kind"], "unexplained")
       assert.strictEqual(factsOf(yield* failureOf(api({ statusCode: 413 })))?.["kind"], "context-length")
       const kinds: Readonly<Record<string, string | undefined>> = {
         "messages": "unexplained",

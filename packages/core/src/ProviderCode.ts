@@ -120,6 +120,9 @@ export const meaningOf = (code: string, param?: unknown): Meaning | undefined =>
 /** @internal Returns the HTTP status of an error code in any case, for an error inside a stream that began well. */
 export const statusOf = (code: string): number | undefined => statuses.get(code.toLowerCase())
 
+/** @internal Statuses of a request that a server refuses as invalid. 422: TGI, Together and servers of FastAPI. */
+export const invalidStatuses: ReadonlyArray<number> = [400, 422]
+
 const ofPrompt: ReadonlySet<unknown> = new Set([
   "messages",
   "input",

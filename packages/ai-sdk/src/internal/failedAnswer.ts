@@ -188,7 +188,7 @@ const refusal = (status: number, description: string, exchange: Exchange): AiErr
       return new AiError.InvalidRequestError({
         description,
         ...common,
-        ...(status === 400 && (typeof param !== "string" || ProviderCode.isPrompt(param))
+        ...(ProviderCode.invalidStatuses.includes(status) && (typeof param !== "string" || ProviderCode.isPrompt(param))
           ? { metadata: metadataOf("unexplained") }
           : undefined)
       })

@@ -81,7 +81,7 @@ describe("a failed answer", () => {
         assert.strictEqual(tagOf(reason), expected)
         assert.deepStrictEqual(factsOf(reason), {
           status: Number(status),
-          ...(status === "400" ? { kind: "unexplained" } : undefined),
+          ...(status === "400" || status === "422" ? { kind: "unexplained" } : undefined),
           ...(status === "413" ? { kind: "context-length" } : undefined)
         })
       }))
@@ -172,6 +172,12 @@ describe("a failed answer", () => {
       // vLLM names the length of the prompt.
       const length = { error: { code: 400, type: "BadRequestError", param: "input_tokens" } }
       assert.strictEqual(factsOf(yield* reasonOf({ status: 400, body: length }))["kind"], "unexplained")
+      // Servers report the length of a prompt with 422, too, or in a stream that has begun.
+      for (const code of [400, 422]) {
+        assert.strictEqual(factsOf(yield* reasonOf({ body: { error: { code } } }))["kind"], "unexplained")
+        const ofField = { status: code, body: { error: { param: "temperature" } } }
+        assert.isUndefined(factsOf(yield* reasonOf(ofField))["kind"])
+      }
       const odd = { error: { code: "two words", type: "x".repeat(65), param: `a${key}b`, status: 500 } }
       const shown = yield* reasonOf({ status: 400, body: odd, headers: { "request-id": "req_2" } })
       assert.deepStrictEqual(factsOf(shown), { status: 400, requestId: "req_2" })

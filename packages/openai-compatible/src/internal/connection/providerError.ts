@@ -197,8 +197,10 @@ const temporary = ({ codes, common, described, retryAfter, status }: Exchange): 
 }
 
 const invalid = ({ codes, described, facts, parameter, status }: Exchange): Reason => {
-  if (status === undefined && !haveStatus(codes, 400)) return undefined
-  const isUnexplained = status === 400 && (codes.param === undefined || ProviderCode.isPrompt(codes.param))
+  const isCoded = haveStatus(codes, ...ProviderCode.invalidStatuses)
+  if (status === undefined && !isCoded) return undefined
+  const isInvalid = status === undefined ? isCoded : ProviderCode.invalidStatuses.includes(status)
+  const isUnexplained = isInvalid && (codes.param === undefined || ProviderCode.isPrompt(codes.param))
   return new AiError.InvalidRequestError({
     ...described,
     ...(isUnexplained ? { metadata: { openaiCompatible: { ...facts, kind: "unexplained" } } } : undefined),
