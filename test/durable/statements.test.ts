@@ -129,6 +129,39 @@ describe.each(supported)("statements of a durable run: $name", ({ name, open }) 
         assert.deepStrictEqual(ofDecision.slice(0, 2), ["transaction of 4", "transaction of 2"])
       })))
 
+  it("are one and a transaction for an approval by a client", async () => {
+    const { address, close } = await open()
+    const log: Array<string> = []
+    const before: Hook = (text) => Effect.sync(() => void log.push(wordOf(text.trim())))
+    const sql = sqlLayer(address)
+    const stored = RunStore.layerSql().pipe(Layer.provide(sql))
+    const key = Approval.layerKey(Redacted.make("a key of at least thirty-two bytes"))
+    const runner = Durable.layer([Clerk]).pipe(Layer.provide([stored, model, key]))
+    const watched = RunStore.layerSql({ create: false }).pipe(
+      Layer.provide(watchedSql({ before, after: () => Effect.void })),
+      Layer.provide(sql)
+    )
+    const waits = Effect.map(Clerk.poll("r1"), ({ status }) => status === "waiting")
+    const paused = Effect.andThen(
+      Clerk.start("r1", "pay"),
+      Effect.repeat(Effect.delay(waits, "20 millis"), { until: (is) => is })
+    )
+    const decided = Effect.gen(function*() {
+      const { pending } = yield* Clerk.poll("r1")
+      log.length = 0
+      yield* Clerk.decide("r1", pending.map((call) => Approval.approve(call)))
+    })
+    try {
+      await Effect.runPromise(Effect.scoped(Effect.provide(paused, runner)))
+      await Effect.runPromise(
+        Effect.scoped(Effect.provide(decided, Durable.layerClient([Clerk]).pipe(Layer.provide(watched))))
+      )
+      assert.deepStrictEqual(log.slice(0, 2), ["SELECT", "BEGIN"])
+    } finally {
+      await close()
+    }
+  })
+
   it("are one for each poll of a runner without runs", () =>
     withLog(open, "20 millis", (take) =>
       Effect.gen(function*() {

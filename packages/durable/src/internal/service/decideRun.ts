@@ -30,6 +30,19 @@ const refusalOf = (run: StoredRun, decisions: ReadonlyArray<Decision>): Decision
   return undefined
 }
 
+/**
+ * True if only the agent can check the decisions: results and failures of calls have schemas, and a page executes the
+ * calls of client tools. The stored calls of the run are enough for all others.
+ */
+const needsAgent = (run: StoredRun, decisions: ReadonlyArray<Decision>): boolean => {
+  const approvals = new Set(
+    infoOf(run).pending.flatMap(({ callId, code }) =>
+      code === "approval_required" || code === "approval_expired" ? [callId] : []
+    )
+  )
+  return decisions.some(({ _tag, callId }) => _tag === "Respond" || _tag === "Fail" || !approvals.has(callId))
+}
+
 /** Makes the operation `decide`. */
 export const decideRun = (
   store: Store,
@@ -41,7 +54,7 @@ export const decideRun = (
     const decoded = yield* Effect.fromResult(decodeDecisions(decisions))
     const refused = refusalOf(run, decoded)
     if (refused !== undefined) return yield* Effect.fail(refused)
-    const taken = agents().takes(run)
+    const taken = needsAgent(run, decoded) ? agents().takes(run) : undefined
     if (taken !== undefined && taken.how !== "stop") {
       const { registered: { context, definition } } = taken
       const { snapshot } = yield* available(withSnapshot(store, conversations, run))
