@@ -10,6 +10,7 @@ import { sqlStates } from "./host/sqlStates.ts"
 import type { TransitionName } from "../../HostStates.ts"
 import type { SqlWakeUps } from "./host/sqlWakeUps.ts"
 import { runOf, type RunRow } from "./sqlRows.ts"
+import { sqlSharedCommits } from "./sqlSharedCommits.ts"
 import type { Tables } from "./sqlTables.ts"
 
 /** Rows that a statement answers. */
@@ -30,6 +31,7 @@ export const nowOf = (sql: SqlClient.SqlClient): Statement.Fragment =>
 export const partsOf = (client: SqlClient.SqlClient, tables: Tables, wakeUps: SqlWakeUps) => {
   const sql = client.withoutTransforms()
   const states = sqlStates(sql)
+  const commits = sqlSharedCommits(sql)
   const isPg = sql.onDialectOrElse({ pg: () => true, orElse: () => false })
   const runs = sql(tables.runs)
   const rows = <A>(statement: Statement.Statement<object>): Rows<A> => statement as unknown as Rows<A>
@@ -56,7 +58,8 @@ export const partsOf = (client: SqlClient.SqlClient, tables: Tables, wakeUps: Sq
     now: nowOf(sql),
     lock: sql.literal(isPg ? "FOR UPDATE" : ""),
     inTransaction: <A, E>(operation: string, effect: Effect.Effect<A, E>) =>
-      failing(operation, sql.withTransaction(effect)),
+      failing(operation, commits.transaction(effect)),
+    inStatement: commits.statement,
     getRow: (runId: string): Effect.Effect<StoredRun | undefined, SqlError.SqlError> =>
       Effect.map(
         rows<RunRow>(sql`SELECT * FROM ${runs} WHERE run_id = ${runId}`),

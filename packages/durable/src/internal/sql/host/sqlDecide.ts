@@ -7,7 +7,7 @@ import type { Host, Lease } from "../../store/store.ts"
 
 /** Makes the operations. */
 export const sqlDecide = (
-  { decisions, fenced, inTransaction, insertOf, isPg, lock, now, rows, runs, sql, states }: Parts
+  { decisions, fenced, inStatement, inTransaction, insertOf, isPg, lock, now, rows, runs, sql, states }: Parts
 ) => {
   /**
    * Fixes the decisions of a segment for its owner: those that an earlier owner has read, or all. One statement sees one
@@ -29,7 +29,7 @@ export const sqlDecide = (
         sql`SELECT run_id FROM ${runs} WHERE ${fenced("release", hold)} ${lock}`,
         fixedAtOnce(hold, segment)
       ))
-      : fixedAtOnce(hold, segment)
+      : inStatement(fixedAtOnce(hold, segment))
     return Effect.map(
       all,
       (found) =>

@@ -9,7 +9,7 @@ import type { MessagePart, RunStoreError, StartedRun, StoredRun } from "../../st
 
 /** The operation `insert` of a store. Without a lease the run is queued. */
 export const sqlInsert = (
-  { failing, getRow, inTransaction, isPg, messages, now, rows, runs, sql }: Parts,
+  { failing, getRow, inStatement, inTransaction, isPg, messages, now, rows, runs, sql }: Parts,
   { inputPart, insertWhere }: Pick<ReturnType<typeof sqlMessages>, "inputPart" | "insertWhere">
 ) => {
   const always = sql.literal("1 = 1")
@@ -58,6 +58,8 @@ export const sqlInsert = (
         ? { run: (yield* getRow(run.runId))!, isNew: false }
         : { run: runOf(row), isNew: true }
     })
-    return run.conversation === undefined || isPg ? failing("insert", insert) : inTransaction("insert", insert)
+    return run.conversation === undefined || isPg
+      ? failing("insert", inStatement(insert))
+      : inTransaction("insert", insert)
   }
 }
