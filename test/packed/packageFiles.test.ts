@@ -20,13 +20,23 @@ const pure = (source: string): string =>
 
 describe("initialisers", () => {
   it.each<readonly [source: string, marked: string]>([
-    ["export const a = f(1)", "export const a = /* @__PURE__ */ (() => (f(1)))()"],
+    ["export const a = f(1)", "export const a = /* @__PURE__ */ f(1)"],
+    ["const a = f()(new B(1))", "const a = /* @__PURE__ */ f()(/* @__PURE__ */ new B(1))"],
     [
-      "const a = { ...b } as C, d = e.f!",
-      "const a = /* @__PURE__ */ (() => ({ ...b } as C))(), d = /* @__PURE__ */ (() => (e.f!))()"
+      "const a = b.c.f([1, () => f()]).g(f({ h: -1 }))",
+      "const a = /* @__PURE__ */ b.c.f([1, () => f()]).g(/* @__PURE__ */ f({ h: -1 }))"
     ],
-    ["class A extends B()(\"A\") {}", "class A extends /* @__PURE__ */ (() => (B()(\"A\")))() {}"],
-    ["class A { static b = f(); c = f() }", "class A { static b = /* @__PURE__ */ (() => (f()))(); c = f() }"],
+    ["const a = { b: f(c) as C, ...{} }", "const a = /* @__PURE__ */ (() => ({ b: f(c) as C, ...{} }))()"],
+    ["const a = [f((c), `d`), { e: /f/ }]", "const a = /* @__PURE__ */ (() => ([f((c), `d`), { e: /f/ }]))()"],
+    ["const a = [f((c), `d`)]", "const a = [/* @__PURE__ */ f((c), `d`)]"],
+    [
+      "const a = { ...b } as C, d = e.f!, g = f(e.f)",
+      "const a = /* @__PURE__ */ (() => ({ ...b } as C))(), d = /* @__PURE__ */ (() => (e.f!))(), " +
+      "g = /* @__PURE__ */ (() => (f(e.f)))()"
+    ],
+    ["const a = { [b]: 1 }", "const a = /* @__PURE__ */ (() => ({ [b]: 1 }))()"],
+    ["class A extends B()(\"A\") {}", "class A extends /* @__PURE__ */ B()(\"A\") {}"],
+    ["class A { static b = f(); c = f() }", "class A { static b = /* @__PURE__ */ f(); c = f() }"],
     ["export class A { [b]() {} }", "export const A = /* @__PURE__ */ (() => { class A { [b]() {} }; return A })()"],
     ["class A { static { f() } }", "const A = /* @__PURE__ */ (() => { class A { static { f() } }; return A })()"]
   ])("are marked as pure: %s", (source, marked) => {
@@ -36,6 +46,7 @@ describe("initialisers", () => {
   it.each([
     "const a = 1",
     "const a = (b)",
+    "const a = { b: [\"c\", -1], d: `e`, f() { g() } }",
     "const a = () => f()",
     "let a: number",
     "export function a() { const b = f() }",
