@@ -85,7 +85,12 @@ export const CurrentRunInbox: Context.Reference<RunInbox | undefined> = Context.
   { defaultValue: () => undefined }
 )
 
-const decodeContent = Schema.decodeUnknownOption(Schema.toCodecJson(Prompt.UserMessage))
+let decoder: ((content: unknown) => Option.Option<unknown>) | undefined
+
+const decodeContent = (message: unknown) => {
+  decoder ??= Schema.decodeUnknownOption(Schema.toCodecJson(Prompt.UserMessage))
+  return decoder(message)
+}
 
 /**
  * Checks a message of a caller, for engines of runs: its `id` is a text, and its `content` is a text or parts of an

@@ -4,12 +4,13 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schedule from "effect/Schedule"
+import { atFirstUse } from "../../foundation/lazyValue.ts"
 import { IdempotencyLedger } from "../../idempotency/ledgerService.ts"
 import type { LedgerError } from "../../idempotency/ledgerStore.ts"
 import type { CompensableWrite } from "../../run/writes/completedWrites.ts"
 
 /** A ledger that is away for a moment. */
-const ledgerRetry = Schedule.max([Schedule.exponential("100 millis"), Schedule.recurs(4)])
+const ledgerRetry = atFirstUse(() => Schedule.max([Schedule.exponential("100 millis"), Schedule.recurs(4)]))
 
 /**
  * Compensates a write under its key. From the start of `compensate` the ledger no longer answers with the write's
@@ -35,7 +36,7 @@ export const underKeyOf = <E, R>(
       }))
     const reopened = ledger.reopen === undefined
       ? Effect.undefined
-      : Effect.retry(ledger.reopen(intent, during), ledgerRetry)
+      : Effect.retry(ledger.reopen(intent, during), ledgerRetry())
     return Effect.acquireUseRelease(
       reopened,
       () =>
