@@ -110,6 +110,7 @@ const words = new Set([
   "Budget",
   "Catalogue",
   "ConfigurationError",
+  "EventParts",
   "Guardrail",
   "Journal",
   "ModelProvider",

@@ -49,7 +49,6 @@ export {
   type ParentSchema,
   type PartFields,
   type PartParts,
-  Pending,
   ProviderToolCall,
   ProviderToolResult,
   ReasoningDelta,
@@ -81,8 +80,8 @@ export {
   type TurnFields,
   type TurnParts,
   Usage,
-  type UsageSchema,
-  version
+  type UsageSchema
 } from "./AgentEventSchema.ts"
+export { Pending, version } from "./EventParts.ts"
 export { type ConsoleOptions, layerConsole } from "./internal/console/layer.ts"
 export { describe } from "./internal/console/line.ts"

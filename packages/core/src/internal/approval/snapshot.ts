@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Prompt from "effect/ai/Prompt"
-import { Pending } from "../../AgentEventSchema.ts"
+import { Pending } from "../../EventParts.ts"
 import { Definitions } from "./definitions.ts"
 
 /**
