@@ -67,36 +67,7 @@ export const strictOf = (tool: AiTool.Any, transformer: LanguageModel.CodecTrans
   StrictForm.of(tool, transformer)
 
 /**
- * Returns the input that the schema of `Tool.fromStandardSchema` has validated to the arguments of `execute`. For adapters to tools that validate
- * their arguments once more by the same schema: its transformations would run twice. Returns the arguments if they are not of the schema.
- *
- * **Example** (A schema that transforms)
- *
- * ```ts
- * import { Effect, Schema } from "effect"
- * import type { StandardSchema } from "effect"
- * import { Tool, ToolRun, ToolSchema } from "@recourse/core"
- *
- * const Cents: StandardSchema.StandardSchemaV1<{ euros: number }, { cents: number }> = {
- *   "~standard": {
- *     version: 1,
- *     vendor: "example",
- *     validate: (value) => ({ value: { cents: (value as { euros: number }).euros * 100 } })
- *   }
- * }
- *
- * const Pay = Tool.fromStandardSchema("pay", {
- *   parameters: Cents,
- *   jsonSchema: { type: "object", properties: { euros: { type: "number" } } },
- *   success: Schema.Unknown,
- *   execute: (args) => Effect.succeed([args, ToolSchema.inputOf(Cents, args)])
- * })
- * const outcome = await ToolRun.callPromise(Pay, { id: "call_1", arguments: { euros: 5 } })
- *
- * outcome._tag === "Success" && outcome.value // => [{ cents: 500 }, { euros: 5 }]
- * ```
- *
- * @category getters
- * @since 0.2.0
+ * @internal The input that the schema of `Tool.fromStandardSchema` has validated to these arguments of `execute`, for
+ * tools that validate once more by the same schema: its transformations would run twice. Other arguments are returned.
  */
 export const inputOf = (schema: unknown, args: unknown): unknown => StandardInputs.inputOf(schema, args)

@@ -174,7 +174,7 @@ describe("a failed answer", () => {
       assert.strictEqual(factsOf(yield* reasonOf({ status: 400, body: length }))["kind"], "unexplained")
       // Servers report the length of a prompt with 422, too, or in a stream that has begun.
       for (const code of [400, 422]) {
-        assert.strictEqual(factsOf(yield* reasonOf({ body: { error: { code } } }))["kind"], "unexplained")
+        assert.strictEqual(factsOf(yield* reasonOf({ status: 200, body: { error: { code } } }))["kind"], "unexplained")
         const ofField = { status: code, body: { error: { param: "temperature" } } }
         assert.isUndefined(factsOf(yield* reasonOf(ofField))["kind"])
       }
