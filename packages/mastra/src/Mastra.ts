@@ -57,10 +57,10 @@ export const tools = (run: ToolRun.Any): Record<string, MastraTool> =>
               signal: abortSignal
             })
             if (outcome._tag === "Unhandled") throw outcome.error
-            const { result } = outcome
-            if (outcome._tag === "Success" && outcome.modelOutput !== undefined) {
-              contents.set(result, outcome.modelOutput.map(contentOf))
-            }
+            if (outcome._tag !== "Success" || outcome.modelOutput === undefined) return outcome.result as never
+            // Mastra asks for the model's form of no result, and takes `null` for none.
+            const result = outcome.result ?? outcome.text
+            contents.set(result, outcome.modelOutput.map(contentOf))
             return result as never
           },
           toModelOutput: (output: unknown) => {

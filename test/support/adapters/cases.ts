@@ -282,6 +282,29 @@ const parts: Case = {
   }
 }
 
+const half = "a\ud800b"
+
+const illFormed: Case = {
+  title: "gives the model texts without half of a surrogate pair",
+  run: async (loop) => {
+    const tools = [
+      Tool.make("text", { success: Schema.String, effects: "read", execute: () => Effect.succeed(half) }),
+      Tool.make("part", {
+        success: Schema.Null,
+        effects: "read",
+        toModelOutput: () => [Prompt.textPart({ text: half })],
+        execute: () => Effect.succeed(null)
+      })
+    ]
+    const run = await ToolRun.open("loop", { tools })
+    const { results } = await conversed(loop, run, tools.map(({ name }) => call(name, name)))
+    for (const { name } of tools) {
+      assert.include(results[name], "a\ufffdb")
+      assert.notInclude(results[name], "ud800")
+    }
+  }
+}
+
 const equal: Case = {
   title: "executes the first of equal writes of one answer",
   run: async (loop) => {
@@ -397,6 +420,7 @@ export const cases = {
   tainted,
   polled,
   reusedId,
+  illFormed,
   streamed
 } as const satisfies Readonly<Record<string, Case>>
 

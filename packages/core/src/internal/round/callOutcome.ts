@@ -76,10 +76,16 @@ export class Waits extends Data.TaggedClass("ApprovalRequired")<
  */
 export type Outcome<A> = Succeeded<A> | Failed | Started | Waits
 
+/** A text without half of a surrogate pair: servers of models refuse one in each later request of a conversation. */
+const wellFormed = <A>(result: A): A => typeof result === "string" ? result.toWellFormed() as A & string : result
+
 const presentOf = (result: unknown) => ({
-  result,
-  text: typeof result === "string" ? result : JSON.stringify(result) ?? ""
+  result: wellFormed(result),
+  text: typeof result === "string" ? wellFormed(result) : JSON.stringify(result) ?? ""
 })
+
+const wellFormedPart = (part: Prompt.ToolModelOutputPart): Prompt.ToolModelOutputPart =>
+  part.type === "text" && !part.text.isWellFormed() ? { ...part, text: wellFormed(part.text) } : part
 
 /** Returns the outcome of a call with a result. */
 export const outcomeOfResult = (
@@ -90,7 +96,7 @@ export const outcomeOfResult = (
     ? new Failed({ ...common, failure: encoded as ToolFailure })
     : pendingOf !== undefined
     ? new Started(common)
-    : new Succeeded({ ...common, value, modelOutput, degraded })
+    : new Succeeded({ ...common, value, modelOutput: modelOutput?.map(wellFormedPart), degraded })
 }
 
 /** Returns the outcome of a call that ended without a result of its own, such as an interrupted one. */
