@@ -73,6 +73,41 @@ describe("a run that is cancelled by another process", () => {
   }
 })
 
+describe("a child whose process was killed before it read its cancelled parent", () => {
+  it.live("makes no write in another process", () =>
+    Effect.gen(function*() {
+      const { agents, model, paidAt, parent } = family()
+      const store = Context.get(yield* Layer.build(Layer.fresh(RunStore.layerMemory)), RunStore.RunStore)
+      const runs = Durable.layer(agents, { poll: "5 seconds" })
+      /** The first process receives no wake-ups, and reads no parent behind the cancellation. */
+      let isCancelled = false
+      const killed = Layer.succeed(RunStore.RunStore, {
+        ...store,
+        listen: () => Effect.void,
+        get: (runId: string) => isCancelled && runId === "p1" ? Effect.never : store.get(runId)
+      })
+      const first = Effect.gen(function*() {
+        yield* parent.start("p1", "go")
+        yield* Effect.sleep("300 millis")
+        assert.isTrue(yield* store.cancel("p1"))
+        isCancelled = true
+        yield* Effect.never
+      }).pipe(Effect.provide(runs.pipe(Layer.provide([model, killed]))))
+      assert.strictEqual((yield* VirtualTime.run(first, { killAt: 1000 })).stopped, "killed")
+      const before = yield* store.list({})
+      assert.deepEqual(before.map(({ agent, isCancelled }) => `${agent} ${isCancelled}`).toSorted(), [
+        "child false",
+        "parent true"
+      ])
+      const second = Effect.sleep("1 minute").pipe(
+        Effect.provide(runs.pipe(Layer.provide([model, Layer.succeed(RunStore.RunStore, store)])))
+      )
+      yield* VirtualTime.run(second, { startAt: 3_600_000 })
+      assert.deepEqual((yield* store.list({})).map(({ status }) => status), ["cancelled", "cancelled"])
+      assert.deepEqual(paidAt, [])
+    }).pipe(Effect.scoped))
+})
+
 describe("a run that was purged while its process was frozen", () => {
   it.live("starts no child that makes a write", () =>
     Effect.gen(function*() {

@@ -107,6 +107,20 @@ const readRun = Effect.fnUntraced(function*(around: Surroundings, stored: Stored
   return { conversation, run, loaded: { ...loaded, steps, unreadable }, earlier }
 })
 
+/**
+ * Cancels a run whose parent was cancelled: the process that started it may have been killed before it read its parent.
+ */
+const cancelWithParent = (
+  { store }: Surroundings,
+  { isCancelled, parent, runId }: StoredRun,
+  execution: Execution
+): Effect.Effect<void, RunStoreError> =>
+  parent === undefined || isCancelled ? Effect.void : Effect.flatMap(store.get(parent), (found) => {
+    if (found?.isCancelled !== true) return Effect.void
+    execution.leave("cancelled")
+    return Effect.asVoid(store.cancel(runId))
+  })
+
 /** Reads the data of an execution; `undefined` if another process owns the run by now. */
 export const prepareExecution = Effect.fnUntraced(function*(
   around: Surroundings,
@@ -116,6 +130,7 @@ export const prepareExecution = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Prepared | undefined, RunStoreError, unknown> {
   const { registered } = taken
   const clock = yield* Clock.Clock
+  yield* cancelWithParent(around, stored, execution)
   const { conversation, earlier, loaded, run } = yield* readRun(around, stored)
   const idle = run.epoch - 1 - loaded.lastEpoch
   const fate = fateOf(taken, run, loaded, idle)
@@ -135,7 +150,10 @@ export const prepareExecution = Effect.fnUntraced(function*(
   const decisions = execution.isCancelled
     ? yield* Effect.filter(loaded.decisions, fitting(registered, run))
     : loaded.decisions
-  return { registered, run, loaded, fate, recorder, inbox: readerOf(around.store, run, clock, execution), decisions }
+  // The first execution of a run that is cancelled by now starts no agent: it has no write to compensate.
+  const proceeds = fate.proceeds && !(execution.isCancelled && run.epoch === 1)
+  const inbox = readerOf(around.store, run, clock, execution)
+  return { registered, run, loaded, fate: { ...fate, proceeds }, recorder, inbox, decisions }
 })
 
 /** Work of the agent: it starts or resumes the run, or does neither. */
