@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Compensation, IdempotencyLedger, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore, Signal } from "@recourse/durable"
+import { NodeSqliteClient } from "@recourse/sql"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Effect, Exit, Layer, Schema } from "effect"
 import { ledgerStore } from "../../../core/test/fixtures/sharedStore.ts"
@@ -138,4 +139,51 @@ describe("a purge while a run has not ended", () => {
       assert.strictEqual(paid, 1)
       assert.deepStrictEqual((yield* purge(7_200_000)).exit, Exit.succeed(2))
     }))
+})
+
+describe("a purge while the parent of a compensated run has not ended", () => {
+  for (
+    const [name, layer] of [
+      ["memory", RunStore.layerMemory],
+      ["sqlite", RunStore.layerSql().pipe(Layer.provide(NodeSqliteClient.layer({ filename: ":memory:" })), Layer.orDie)]
+    ] as const
+  ) {
+    it.live(`keeps the compensation, which is not repeated: ${name}`, () =>
+      Effect.gen(function*() {
+        const did: Array<string> = []
+        const Book = Tool.make("book", {
+          success: Schema.String,
+          effects: "write",
+          execute: () => Effect.sync(() => `seat ${did.push("book")}`),
+          compensate: () => Effect.sync(() => void did.push("cancel"))
+        })
+        const child = Durable.make(Agent.make("child", { tools: [Book], defaults: { onError: Recovery.keepGoing } }))
+        const parent = Durable.make(
+          Agent.fromFunction("parent", (id: string) =>
+            Effect.orDie(Effect.andThen(child.run(id, "book"), Signal.receive("parcel", Schema.String))))
+        )
+        const Model = ScriptedModel.layer(({ prompt }) =>
+          prompt.content.at(-1)!.role === "tool"
+            ? ScriptedModel.text("done")
+            : ScriptedModel.call("book", {}, { id: "c" })
+        )
+        const store = Layer.succeedContext(yield* Layer.build(Layer.fresh(layer)))
+        const program = Effect.gen(function*() {
+          yield* parent.start("p1", "c1")
+          yield* Effect.sleep("1 second")
+          yield* child.await("c1")
+          yield* Compensation.compensate({ runId: "c1", by: "ada" })
+          const purged = yield* RunStore.purge({ keepFor: 0 })
+          const [write] = yield* Compensation.compensate({ runId: "c1", by: "bob" })
+          yield* Signal.send("p1", "parcel", "here")
+          yield* parent.await("p1")
+          return { by: write?.by, purged, purgedAfterEnd: yield* RunStore.purge({ keepFor: 0 }) }
+        })
+        const { exit } = yield* VirtualTime.run(program.pipe(
+          Effect.provide(Durable.layer([parent, child]).pipe(Layer.provide(Model), Layer.provideMerge(store)))
+        ))
+        assert.deepStrictEqual(yield* exit!, { by: "ada", purged: 0, purgedAfterEnd: 3 })
+        assert.deepStrictEqual(did, ["book", "cancel"])
+      }).pipe(Effect.scoped))
+  }
 })

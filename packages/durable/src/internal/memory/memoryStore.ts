@@ -1,11 +1,12 @@
 /** Store of durable runs in memory. Its clock is the monotonic one, in milliseconds since the epoch. */
 import * as Effect from "effect/Effect"
+import * as Compensation from "@recourse/core/Compensation"
 import * as Runs from "@recourse/core/Runs"
 import { ended } from "../store/unemittedEnds.ts"
 import { memoryHost } from "./memoryHost.ts"
 import { WakeUps } from "../store/wakeUps.ts"
 import { copy, MemoryRows } from "./memoryRows.ts"
-import type { Count, RunLists, RunLog, Store } from "../store/store.ts"
+import type { Count, RunLists, RunLog, Store, StoredRun } from "../store/store.ts"
 
 const logOf = (rows: MemoryRows, wakeUps: WakeUps): RunLog => ({
   messages: (runId) => Effect.sync(() => rows.messages.of(runId)),
@@ -42,10 +43,16 @@ const logOf = (rows: MemoryRows, wakeUps: WakeUps): RunLog => ({
     })
 })
 
+/** True if a purge keeps a run for its parent: a child of one that has not ended, and each compensation. */
+const isNeededBy = (parent: StoredRun | undefined, { agent }: StoredRun): boolean =>
+  parent !== undefined && (!ended.has(parent.status) || Compensation.isName(agent))
+
 const listsOf = (rows: MemoryRows): RunLists => ({
   children: (runId) =>
     Effect.sync(() =>
-      [...rows.all.values()].flatMap(({ run }) => run.parent === runId && !ended.has(run.status) ? [run.runId] : [])
+      [...rows.all.values()].flatMap(({ run }) =>
+        run.parent === runId && !ended.has(run.status) && !Compensation.isName(run.agent) ? [run.runId] : []
+      )
     ),
   ended: (runIds) =>
     Effect.sync(() => runIds.filter((runId) => ended.has(rows.all.get(runId)?.run.status ?? "completed"))),
@@ -69,7 +76,7 @@ const listsOf = (rows: MemoryRows): RunLists => ({
     rows.at((now) => {
       const old = [...rows.all.values()].filter(({ run }) =>
         ended.has(run.status) && run.updatedAt <= now - olderThanMillis &&
-        ended.has(rows.all.get(run.parent ?? "")?.run.status ?? "completed")
+        !isNeededBy(rows.all.get(run.parent ?? "")?.run, run)
       )
       rows.messages.delete(old.map(({ run }) => run.runId), rows.stepsOf)
       for (const { run } of old) rows.all.delete(run.runId)

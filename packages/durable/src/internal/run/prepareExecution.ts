@@ -3,6 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Decision } from "@recourse/core/Approval"
+import * as Compensation from "@recourse/core/Compensation"
 import type { RunInbox } from "@recourse/core/RunInbox"
 import {
   type Conversation,
@@ -112,14 +113,16 @@ const readRun = Effect.fnUntraced(function*(around: Surroundings, stored: Stored
  */
 const cancelWithParent = (
   { store }: Surroundings,
-  { isCancelled, parent, runId }: StoredRun,
+  { agent, isCancelled, parent, runId }: StoredRun,
   execution: Execution
 ): Effect.Effect<void, RunStoreError> =>
-  parent === undefined || isCancelled ? Effect.void : Effect.flatMap(store.get(parent), (found) => {
-    if (found?.isCancelled !== true) return Effect.void
-    execution.leave("cancelled")
-    return Effect.asVoid(store.cancel(runId))
-  })
+  parent === undefined || isCancelled || Compensation.isName(agent)
+    ? Effect.void
+    : Effect.flatMap(store.get(parent), (found) => {
+      if (found?.isCancelled !== true) return Effect.void
+      execution.leave("cancelled")
+      return Effect.asVoid(store.cancel(runId))
+    })
 
 /** Reads the data of an execution; `undefined` if another process owns the run by now. */
 export const prepareExecution = Effect.fnUntraced(function*(

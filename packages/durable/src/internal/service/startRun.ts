@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as WebCrypto from "effect/crypto/WebCrypto"
 import type * as Schema from "effect/Schema"
 import type { InvalidInput } from "@recourse/core/AgentError"
+import * as Compensation from "@recourse/core/Compensation"
 import { RunConflict, type RunsService, type RunsUnavailable, UnknownAgent } from "@recourse/core/Runs"
 import { inputToStored, namesConversation } from "../store/conversation.ts"
 import { inputOf } from "../agent/definition.ts"
@@ -19,6 +20,10 @@ const isInput = (run: StoredRun, input: Schema.Json): Effect.Effect<boolean> =>
   namesConversation(run.input)
     ? Effect.map(inputToStored(input, run.owner), (stored) => canonical(run.input) === canonical(stored.input))
     : Effect.succeed(canonical(run.input) === canonical(input))
+
+/** The run that a run is stored with: the one that starts it, or the one whose write it compensates. */
+const parentOf = (agent: string, input: unknown): Effect.Effect<string | undefined> =>
+  Compensation.isName(agent) ? Effect.succeed((input as Compensation.Request).runId) : Parent
 
 /** Makes the operation `start`. */
 export const startRun = (
@@ -41,10 +46,10 @@ export const startRun = (
     const delayMillis = yield* Requests.started(agent, { runId: id, owner, delay })
     const { version } = registered.definition
     const toStored = yield* inputToStored(input as Schema.Json, owner)
-    const parent = yield* Parent
+    const parent = yield* parentOf(agent, input)
     /** Cancels it with its parent: one that was cancelled before had no such child. A purged one has no child either. */
     const cancelWithParent = ({ isNew, run }: { readonly isNew: boolean; readonly run: StoredRun }) =>
-      parent === undefined || run.parent !== parent
+      parent === undefined || run.parent !== parent || Compensation.isName(agent)
         ? Effect.void
         : Effect.flatMap(
           available(store.get(parent)),

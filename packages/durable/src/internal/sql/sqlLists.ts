@@ -25,7 +25,7 @@ const conditionsOf = (
 
 /** The operations that read runs. */
 export const sqlLists = (
-  { failing, getRow, rows, runs, sql }: Parts
+  { failing, getRow, isCompensation, rows, runs, sql }: Parts
 ): Omit<RunLists, "purge"> => {
   return {
     get: (runId) => failing("get", getRow(runId)),
@@ -34,7 +34,7 @@ export const sqlLists = (
         "children",
         Effect.map(
           rows<Pick<RunRow, "run_id">>(
-            sql`SELECT run_id FROM ${runs} WHERE parent_id = ${runId}
+            sql`SELECT run_id FROM ${runs} WHERE parent_id = ${runId} AND NOT ${isCompensation}
               AND ${sql.in("status", ["queued", "running", "waiting"])}`
           ),
           (found) => found.map(({ run_id }) => run_id)

@@ -5,6 +5,7 @@ import type * as Schema from "effect/Schema"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as Statement from "effect/sql/Statement"
+import * as Compensation from "@recourse/core/Compensation"
 import { type Lease, RunStoreError, type StoredRun } from "../store/store.ts"
 import { sqlStates } from "./host/sqlStates.ts"
 import type { TransitionName } from "../../HostStates.ts"
@@ -56,6 +57,8 @@ export const partsOf = (client: SqlClient.SqlClient, tables: Tables, wakeUps: Sq
     rows,
     failing,
     now: nowOf(sql),
+    /** True for a run that compensates a write of another one, which is stored as its parent. */
+    isCompensation: sql`${runs}.agent LIKE ${`%${Compensation.nameOf("")}`}`,
     lock: sql.literal(isPg ? "FOR UPDATE" : ""),
     inTransaction: <A, E>(operation: string, effect: Effect.Effect<A, E>) =>
       failing(operation, commits.transaction(effect)),

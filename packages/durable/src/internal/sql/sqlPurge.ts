@@ -8,7 +8,7 @@ import { ended } from "../store/unemittedEnds.ts"
 
 /** Makes the operation `purge`. */
 export const sqlPurge = (
-  { decisions, inTransaction, now, rows, runs, signals, sql, steps }: Parts,
+  { decisions, inTransaction, isCompensation, now, rows, runs, signals, sql, steps }: Parts,
   { remove }: Pick<ReturnType<typeof sqlMessages>, "remove">
 ): RunLists["purge"] =>
 (olderThanMillis) =>
@@ -19,7 +19,9 @@ export const sqlPurge = (
         sql`SELECT run_id FROM ${runs} WHERE ${
           sql.in("status", [...ended])
         } AND updated_at <= ${now} - ${olderThanMillis} AND NOT EXISTS (SELECT 1 FROM ${runs} AS parent
-              WHERE parent.run_id = ${runs}.parent_id AND NOT parent.${sql.in("status", [...ended])})
+              WHERE parent.run_id = ${runs}.parent_id AND (${isCompensation} OR NOT parent.${
+          sql.in("status", [...ended])
+        }))
             ORDER BY updated_at LIMIT 1000`
       )
       if (old.length === 0) return 0

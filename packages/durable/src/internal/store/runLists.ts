@@ -28,10 +28,10 @@ export interface RunLists {
   readonly list: (query: Runs.Query) => Effect.Effect<ReadonlyArray<StoredRun>, RunStoreError>
   /** Numbers of queued and running runs, by agent, and of waiting ones. */
   readonly count: Effect.Effect<ReadonlyArray<Count>, RunStoreError>
-  /** The runs that a run has started and that have not ended. */
+  /** The runs that a run has started and that have not ended. A run that compensates a write of it is none of them. */
   readonly children: (runId: string) => Effect.Effect<ReadonlyArray<string>, RunStoreError>
   /** Those of these runs that have ended, or do not exist. */
   readonly ended: (runIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>, RunStoreError>
-  /** Deletes runs that ended longer ago than this, and answers how many. Children of a run that has not ended stay: it joins them if its calls are repeated. Messages that a conversation of another run continues stay. */
+  /** Deletes runs that ended longer ago than this, and answers how many. Children of a run that has not ended stay: it joins them if its calls are repeated. Compensations of a stored run stay: none is repeated. Messages that a conversation of another run continues stay. */
   readonly purge: (olderThanMillis: number) => Effect.Effect<number, RunStoreError>
 }

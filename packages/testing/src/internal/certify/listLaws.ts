@@ -1,5 +1,5 @@
 /** Laws of lists: the fields of runs, filters and pages, ends, children, and the age of purged runs. */
-import type { Runs } from "@recourse/core"
+import { Compensation, type Runs } from "@recourse/core"
 import type * as RunStore from "@recourse/durable/RunStore"
 import { Effect } from "effect"
 import { type Differs, same } from "./broken.ts"
@@ -39,6 +39,15 @@ const readsRuns: Law = (store, name) =>
       }
     )
     yield* same("a run of another case", (yield* store.get(`${name} parent`)) === undefined, true)
+    const compensation = `${name} compensation`
+    yield* store.insert({
+      agent: Compensation.nameOf(name),
+      version: "3",
+      owner: "ada",
+      input: "go",
+      runId: compensation,
+      parent
+    })
     yield* same("children that have not ended", yield* store.children(parent), [child])
     const none = `${name} none`
     yield* same("ends", (yield* store.ended([parent, child, ended, none])).toSorted(), [ended, none].toSorted())
