@@ -59,7 +59,7 @@ export class RunConflict extends Schema.TaggedError<RunConflict>()("RunConflict"
   differs: Schema.Literals(["agent", "input"])
 }) {
   override get message(): string {
-    return `Run "${this.runId}" was started with another ${this.differs}`
+    return `Run "${this.runId}" was started with another ${this.differs}: use another id for this one`
   }
 }
 

@@ -97,7 +97,8 @@ const drawn = (
         const until = held === undefined
           ? ""
           : `, or at ${new Date(held.until).toISOString()} if its process has died`
-        const message = `A run of thread "${key.thread}" has not ended. Try again when it has${until}`
+        const message =
+          `A run of thread "${key.thread}" is active or waits for a decision. Try again when it has ended${until}`
         return [name, ask, { _tag: "ThreadBusy", message }]
       }
       for (const event of events) {

@@ -114,7 +114,10 @@ const ofOthers: ReadonlyArray<Row> = [
     "No agent \"clerk\" is registered: there are chief, cook"
   ],
   [new Runs.UnknownAgent({ agent: "clerk", registered: [] }), "No agent \"clerk\" is registered: there are none"],
-  [new Runs.RunConflict({ runId: "r1", differs: "input" }), "Run \"r1\" was started with another input"],
+  [
+    new Runs.RunConflict({ runId: "r1", differs: "input" }),
+    "Run \"r1\" was started with another input: use another id for this one"
+  ],
   [
     new Runs.RunsUnavailable({ operation: "list", reason: new Error("down") }),
     "The store of runs does not answer: list"

@@ -229,7 +229,7 @@ describe("useChat", () => {
       yield* until(() => call(page)?.state === "input-available")
       const other = new Page(server.url, "t1")
       yield* say(other, "And this")
-      assert.include(other.error?.message, "has not ended")
+      assert.include(other.error?.message, "waits for a decision")
       assert.strictEqual((yield* server.post("/agents/clerk/chat/t1/stop", {})).status, 204)
       yield* Effect.promise(() => sent)
       assert.strictEqual(page.status, "ready")

@@ -47,7 +47,7 @@ export class ThreadBusy extends Schema.TaggedError<ThreadBusy>()("ThreadBusy", {
     const until = this.freeAt === undefined
       ? ""
       : `, or at ${new Date(this.freeAt).toISOString()} if its process has died`
-    return `A run of thread "${this.thread}" has not ended. Try again when it has${until}`
+    return `A run of thread "${this.thread}" is active or waits for a decision. Try again when it has ended${until}`
   }
 }
 
