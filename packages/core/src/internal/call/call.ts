@@ -111,6 +111,7 @@ export const forAgent = (options: {
   readonly level: Call["level"]
   readonly gate: Gate
   readonly approved: string | undefined
+  readonly tool?: ToolInfo | undefined
   readonly waitsFor?: ToolInfo | undefined
   readonly continuation?: Continuation | undefined
   readonly approvals?: ReadonlyArray<Approval> | undefined

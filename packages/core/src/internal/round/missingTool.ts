@@ -3,7 +3,6 @@
  * does not have, or has changed. It is not run again, and never reported as not done.
  */
 import { recordStart } from "../call/execute/effects.ts"
-import { setTool } from "../call/record/attempts.ts"
 import { newRecord } from "../call/record/record.ts"
 import * as Arguments from "../call/arguments/toolArguments.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
@@ -24,8 +23,7 @@ export const unknownSince = (
   { run, shown: { user }, tools, within }: RoundContext,
   call: RequestedCall
 ): ToolFailure => {
-  const record = newRecord(call.id, { around: within })
-  setTool(record, tools.get(call.name)?.tool.info)
+  const record = newRecord(call.id, { around: within, tool: tools.get(call.name)?.tool.info })
   recordStart(run, record, "unknown", () => run.clock.currentTimeMillisUnsafe())
   addExecuted(run, {
     tool: call.name,

@@ -8,7 +8,6 @@ import * as Schema from "effect/Schema"
 import { NonDeterminismError } from "../../Journal.ts"
 import type { RunLog } from "../run/runLog.ts"
 import { canonicalJson } from "../foundation/json/canonicalJson.ts"
-import { setTool } from "../call/record/attempts.ts"
 import type { Happened } from "../call/record/outcome.ts"
 import { newRecord } from "../call/record/record.ts"
 import { recordStart } from "../call/execute/effects.ts"
@@ -63,8 +62,7 @@ const noteRecordedWrite = (
 ): void => {
   const info = calls.tools.get(name)?.tool.info
   if (happened === "no" || (info !== undefined && info.effects !== "write" && !info.passesKey)) return
-  const record = newRecord(id, { around: calls.within })
-  setTool(record, info)
+  const record = newRecord(id, { around: calls.within, tool: info })
   recordStart(calls.run, record, happened, () => calls.run.clock.currentTimeMillisUnsafe())
 }
 

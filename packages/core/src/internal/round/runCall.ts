@@ -12,7 +12,7 @@ import * as Arguments from "../call/arguments/toolArguments.ts"
 import { counted, delivered, repairedIn, type RoundContext } from "./roundContext.ts"
 import { type CallOutcome, type CallResult, codeOf, type RequestedCall } from "../run/callResult.ts"
 import { type Approval, type Continuation, noteClientFailure } from "../call/record/admission.ts"
-import { continueAfter, setTool } from "../call/record/attempts.ts"
+import { continueAfter } from "../call/record/attempts.ts"
 import { noteEnded, noteUnknown } from "../call/record/outcome.ts"
 import { type CallRecord, isStop, type Stop } from "../call/record/record.ts"
 import { noteFixed } from "../call/record/recovering.ts"
@@ -286,13 +286,13 @@ export const runCall = (
     level: tool.level,
     gate,
     approved: start.approved,
+    tool: info,
     waitsFor: info,
     continuation: start.continuation,
     approvals: start.approvals,
     around: calls.within
   })
   const { record } = call
-  setTool(record, info)
   calls.started.set(raw.id, { record, isEmitted: calls.started.get(raw.id)?.isEmitted === true })
   if (start.approved !== undefined) {
     // The attempt with which an agent resumes was already emitted.

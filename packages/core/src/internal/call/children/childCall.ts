@@ -10,7 +10,6 @@ import { idBelow, idPart, idWithin, separator } from "../../path/path.ts"
 import { type CallRecord, forEachAround, identityOf, newRecord, outerOf, rootOf } from "../record/record.ts"
 import { noteRead } from "./untrustedContent.ts"
 import { type Approval, noteApproval, setStopWithin } from "../record/admission.ts"
-import { setTool } from "../record/attempts.ts"
 import {
   addChild,
   addChildId,
@@ -95,9 +94,9 @@ const recordOf = (tool: ToolInfo, asked: Call, parent: Call): CallRecord => {
     parent: within,
     identity,
     level: parent.level,
-    approvals: within.admission.approvals
+    approvals: within.admission.approvals,
+    tool
   })
-  setTool(record, tool)
   addChild(within, Path.ofEqual(place, nth), record)
   if (isOne) addWrite(root, identity, record)
   if (approval !== undefined) approve(record, approval)

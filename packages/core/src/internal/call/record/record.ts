@@ -100,13 +100,17 @@ export interface CallRecord {
 /** Origin of a call. */
 export interface Made
   extends Decided, Partial<Pick<CallRecord, "parent" | "around" | "identity" | "gate" | "level" | "waitsFor">>
-{}
+{
+  /** The tool, if it is known before the first attempt. */
+  readonly tool?: ToolInfo | undefined
+}
 
 /** Fields that most calls do not have: they are on the prototype of all records, until a record gets its own. */
 const absent = { parent: undefined, around: undefined, identity: undefined } satisfies Partial<CallRecord>
 
 /** A record with its attempts and its outcome, which each call writes: one object for all three. */
 class Layout extends OutcomeFields implements Omit<CallRecord, keyof typeof absent> {
+  declare readonly tool: Attempts["tool"]
   readonly callId: string
   readonly gate: CallRecord["gate"]
   readonly level: CallRecord["level"]
@@ -120,6 +124,7 @@ class Layout extends OutcomeFields implements Omit<CallRecord, keyof typeof abse
 
   constructor(callId: string, made: Made) {
     super()
+    this.tool = made.tool
     this.callId = callId
     this.gate = made.gate
     this.level = made.level ?? "tool"
