@@ -29,7 +29,7 @@ interface LedgerState {
 }
 
 interface Account {
-  readonly caps: Counts
+  readonly limits: Counts
   readonly state: () => LedgerState
   readonly restore: (state: LedgerState) => void
   readonly countReplayed: (state: LedgerState) => void
@@ -106,7 +106,7 @@ describe("an account", () => {
         [4, 0, 0, 10, { look: 2 }]
       )
     }
-    assert.deepStrictEqual([inner.caps, inner.state().extended], [{ turns: 8, retriesPerTool: 3 }, { turns: 4 }])
+    assert.deepStrictEqual([inner.limits, inner.state().extended], [{ turns: 8, retriesPerTool: 3 }, { turns: 4 }])
     const again = accounts({ turns: 4, retriesPerTool: 3 }).inner
     again.restore(inner.state())
     assert.deepStrictEqual(again.state(), inner.state())

@@ -149,7 +149,7 @@ class Boundary<Out, E, R, R2> {
       run.audience === undefined ? Effect.void : emit(run, () => {
         this.isReported = true
         const resumed = this.mode.resumed !== undefined || run.log?.isReplay === true
-        const limits = run.audience?.details === true ? account.caps : undefined
+        const limits = run.audience?.details === true ? { ...account.limits } : undefined
         const start = { resumed, ...optionally("limits", limits), ...optionally("input", this.input) }
         return run.parent === undefined ? { _tag: "RunStarted", version, ...start } : { _tag: "AgentStarted", ...start }
       }),
@@ -157,11 +157,10 @@ class Boundary<Out, E, R, R2> {
         Effect.flatMapEager(
           run.parent?.nested.cleanups === undefined ? Effect.void : runCleanupsBefore(run, run.parent),
           () => {
-            const { duration } = account
             const required = run.parent === undefined ? Effect.void : account.requireLevel()
             return Effect.flatMapEager(required, () => {
               const effect = Effect.suspend(() => body.run(run))
-              return duration === undefined ? effect : withDeadline(effect, account)
+              return account.limits.duration === undefined ? effect : withDeadline(effect, account)
             })
           }
         )

@@ -6,7 +6,7 @@ import type { Account } from "../run/account.ts"
 export const withDeadline = <A, E, R>(effect: Effect.Effect<A, E, R>, account: Account): Effect.Effect<A, E, R> => {
   const timer: Effect.Effect<never> = Effect.suspend(() => {
     const { ran } = account
-    const left = (account.duration ?? 0) - ran
+    const left = (account.limits.duration ?? 0) - ran
     return Effect.flatMap(left > 0 ? Effect.sleep(left) : account.outOfTime(ran), () => timer)
   })
   return Effect.raceFirst(effect, timer)

@@ -48,7 +48,8 @@ export class Account {
   readonly parent: Account | undefined
   /** Agents around this one that have levels, itself included. */
   readonly level: number
-  private readonly limits: Partial<Record<Kind, number>>
+  /** The present caps, including extensions. */
+  readonly limits: Partial<Record<Kind, number>>
   private readonly thresholds: ReadonlyArray<number>
   private readonly owner: LedgerOwner | undefined
   private readonly used: Record<Exclude<Kind, "retriesPerTool" | Measured>, number> = {
@@ -89,11 +90,6 @@ export class Account {
   /** A part of the run with caps of its own, without events. */
   section(agent: string, caps: Caps): Account {
     return new Account(agent, caps, [], undefined, this)
-  }
-
-  /** The present caps, including extensions. */
-  get caps(): Caps {
-    return { ...this.limits }
   }
 
   /** Returns the usage and the extensions so far, for a run that is resumed later. */
@@ -276,11 +272,6 @@ export class Account {
       account.used.allFailureRounds = 0
     }
     return Effect.void
-  }
-
-  /** The deadline, in milliseconds from the start of the agent. */
-  get duration(): number | undefined {
-    return this.limits.duration
   }
 
   /** The agent begins: its time is measured from now on, by the monotonic clock. */
