@@ -79,7 +79,7 @@ const policiesOf = ({ record, record: { gate } }: Call): ReadonlyArray<Policy> =
 
 /** True if a call may run without a question to a person. */
 export const isOpen = (info: ToolInfo, call: Call): boolean =>
-  !isStopped(call.record) && info.approval.isNeeded === undefined && policiesOf(call).length === 0
+  info.approval.isNeeded === undefined && policiesOf(call).length === 0 && !isStopped(call.record)
 
 /** A person's answer instead of a tool's. */
 const responded = (

@@ -163,8 +163,11 @@ const complete = (parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<Reply, 
   let text = ""
   let finishReason: Response.FinishReason | undefined
   let hasCalls = false
+  /** True if the agent or the provider has calls to execute, or has executed them. */
+  let hasAnyCall = false
   for (const part of content) {
     text += textOf(part)
+    hasAnyCall ||= part.type === "tool-call"
     if (part.type === "finish") finishReason = part.reason
     else if (isCall(part)) hasCalls = true
     else if (part.type === "error") {
@@ -190,7 +193,7 @@ const complete = (parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<Reply, 
     default:
       if (text === "" && !hasCalls && finishReason !== "pause") return Effect.fail(invalidOutput("The answer is empty"))
       // Without its calls the text is an announcement. Calls that the provider has executed are calls, too.
-      return finishReason === "tool-calls" && !content.some(({ type }) => type === "tool-call")
+      return finishReason === "tool-calls" && !hasAnyCall
         ? Effect.fail(invalidOutput("The answer ends for tool calls and has none: it is not complete"))
         : Effect.succeed({ content, text, finishReason })
   }
