@@ -12,11 +12,10 @@ import type { DecisionRefused } from "../approval/outcome.ts"
 import { match } from "../approval/seal.ts"
 import { isInterruption } from "../foundation/effect/signal.ts"
 import { type Outcome, outcomeOfFailure, outcomeOfResult, outcomeOfWait } from "../round/callOutcome.ts"
-import { callKey } from "../round/roundContext.ts"
+import { callKey, newRoundContext } from "../round/roundContext.ts"
 import type { CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
 import { Session } from "../run/session.ts"
 import { runRound } from "../round/round.ts"
-import { callsOf } from "./answerCalls.ts"
 import { withUniqueIds } from "../model/responseParts.ts"
 import type { Conversation } from "./program.ts"
 import { answerOf, type GivenCall } from "./singleCall.ts"
@@ -158,7 +157,7 @@ export class CallServer {
     const { state } = this
     const session = new Session(state.session)
     const { tools } = state.program
-    const calls = callsOf({ ...state, session, transcript: session.transcript }, tools, tools.names)
+    const calls = newRoundContext({ ...state, session }, tools.byName, tools.names)
     const messages = () => [...state.transcript.snapshot().content, ...session.transcript.snapshot().content]
     const resumed = decided && {
       results: new Map(),

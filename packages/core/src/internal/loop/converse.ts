@@ -7,7 +7,8 @@ import { ask, type Reply } from "../model/callModel.ts"
 import type { RespondWith } from "../model/modelDecision.ts"
 import { executedElsewhere } from "../tool/from/toolkitGate.ts"
 import { withUniqueIds } from "../model/responseParts.ts"
-import { callsOf, runCalls } from "./answerCalls.ts"
+import { newRoundContext } from "../round/roundContext.ts"
+import { runCalls } from "./answerCalls.ts"
 import { again, compactIfFull, orCompact } from "./compaction.ts"
 import { Change } from "../../Guardrail.ts"
 import { guardOutput as guardAnswer, type InputGuard } from "./guards.ts"
@@ -211,7 +212,7 @@ const turns = Effect.fnUntraced(function*(
     if (raws.length === 0) transcript.assistant(content, run.reading.taintedBy)
     if (guardOutput !== undefined) yield* state.events?.release ?? Effect.void
     if (raws.length > 0) {
-      const offered = callsOf(state, tools, session.tools.names)
+      const offered = newRoundContext(state, tools.byName, session.tools.names)
       const ran = yield* runCalls(state, offered, raws, () => transcript.assistant(content, run.reading.taintedBy))
       if (ran instanceof Pause) return ran
     }

@@ -10,8 +10,8 @@ import type * as Skill from "../tool/skill.ts"
 import { converse, isTrusted, substitute } from "./converse.ts"
 import { callIdsIn } from "../model/responseParts.ts"
 import { mend, type Mending } from "../history/mendHistory.ts"
-import { callsOf, runCalls } from "./answerCalls.ts"
-import { callAround } from "../round/roundContext.ts"
+import { runCalls } from "./answerCalls.ts"
+import { callAround, newRoundContext } from "../round/roundContext.ts"
 import { Change } from "../../Guardrail.ts"
 import { guardInput, type InputGuard } from "./guards.ts"
 import type { InputText } from "./inputText.ts"
@@ -167,7 +167,7 @@ const resumeRun = Effect.fnUntraced(function*(
   const { program, session } = state
   const tools = yield* toolsAt(program, checkpoint)
   session.tools = tools
-  const calls = callsOf(state, tools, tools.names)
+  const calls = newRoundContext(state, tools.byName, tools.names)
   noteWritesBeforePause(calls, checkpoint)
   if (checkpoint.round === undefined) session.restore(checkpoint)
   else {

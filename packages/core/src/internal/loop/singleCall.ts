@@ -6,7 +6,8 @@ import type { Succeeded } from "../round/callOutcome.ts"
 import type { Envelope } from "../../Quarantine.ts"
 import type { CallResult } from "../run/callResult.ts"
 import { withUniqueIds } from "../model/responseParts.ts"
-import { callsOf, runCalls } from "./answerCalls.ts"
+import { newRoundContext } from "../round/roundContext.ts"
+import { runCalls } from "./answerCalls.ts"
 import { Pause } from "./pause.ts"
 import type { Conversation } from "./program.ts"
 
@@ -83,7 +84,7 @@ export const answerCall = (
     const part = Response.makePart("tool-call", { id, name, params, providerExecuted: false })
     const { calls: raws, content } = withUniqueIds([part], session.callIds)
     session.isResumable = true
-    const offered = callsOf(state, given, given.names)
+    const offered = newRoundContext(state, given.byName, given.names)
     const ran = runCalls(state, offered, raws, () => transcript.assistant(content, state.run.reading.taintedBy))
     return Effect.map(ran, (ran) => ran instanceof Pause ? ran : answerOf(ran))
   })

@@ -12,7 +12,7 @@ import type { AgentTool } from "../tool/agentTool.ts"
 import { deliver, type Presentation } from "../result/delivery.ts"
 import * as Failures from "../projection/failures.ts"
 import { canonicalJson } from "../foundation/json/canonicalJson.ts"
-import type { EarlierCall } from "../../Policy.ts"
+import type { Any as Policy, EarlierCall } from "../../Policy.ts"
 import type { ExecutedCall } from "../run/runEntries.ts"
 import { admitCall, forgetAdmitted } from "../run/state/runState.ts"
 
@@ -47,6 +47,50 @@ export interface RoundContext {
   readonly repeatedCalls: number
   /** Returns the id of an equal call that runs in another round of the run; absent if rounds do not overlap. */
   readonly equalRunning?: ((raw: RequestedCall) => string | undefined) | undefined
+}
+
+/** The rules of an agent for its calls. */
+interface Rules
+  extends
+    Pick<RoundContext, "approvalTimeToLive" | "concurrency" | "repeatedCalls" | "repeatedFailures">,
+    Pick<Gate, "policies">
+{
+  readonly quarantine: (canPause: boolean) => Policy
+}
+
+/** Returns the context of the calls of an answer. `offered`: names of the tools that the model was offered. */
+export const newRoundContext = (
+  { canPause, program, run, session, shown, within }: Pick<RoundContext, "run" | "session" | "shown" | "within"> & {
+    readonly canPause: boolean
+    readonly program: Rules
+  },
+  tools: RoundContext["tools"],
+  offered: RoundContext["offered"]
+): RoundContext => {
+  const { approvalTimeToLive, concurrency, policies, quarantine, repeatedCalls, repeatedFailures } = program
+  return {
+    run,
+    session,
+    shown,
+    tools,
+    offered,
+    gate: {
+      policies,
+      quarantine: () => quarantine(canPause),
+      runId: run.id,
+      path: run.path,
+      canKeep: canPause,
+      taintedBy: run.reading.taintedBy,
+      messages: () => session.transcript.snapshot().content,
+      log: callLog(run)
+    },
+    within,
+    started: new Map(),
+    approvalTimeToLive,
+    concurrency,
+    repeatedCalls,
+    repeatedFailures
+  }
 }
 
 /** The call that a run is made in, if there is one. */
