@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as Statement from "effect/sql/Statement"
 import type { Parts } from "./sqlParts.ts"
-import { stepOf, type StepRow } from "./sqlRows.ts"
+import { segmentColumn, stepOf, type StepRow } from "./sqlRows.ts"
 import type { RunLog } from "../store/store.ts"
 
 /** Makes the operations that read steps. */
@@ -16,21 +16,23 @@ export const sqlStepReads = ({ failing, now, rows, runs, sql, steps, wakeUps }: 
    * Position of the next step of a run. One that was committed with a tool's writes may be behind a missing one, and
    * emits no event.
    */
-  const endOf = Effect.fnUntraced(function*(runId: string) {
-    const last = yield* lastOf(runId, sql.literal(""))
+  const endBehind = Effect.fnUntraced(function*(runId: string, last: StepRow | undefined) {
     const lastWithEvents = last?.event_count === 0 ? yield* lastOf(runId, sql`AND event_count > 0`) : last
     return {
-      last,
       positions: last === undefined ? 0 : last.position + 1,
       events: lastWithEvents === undefined ? 0 : lastWithEvents.first_event + lastWithEvents.event_count
     }
   })
-  /** The steps of a segment, and the numbers of the whole run. */
+  const endOf = (runId: string) => Effect.flatMap(lastOf(runId, sql.literal("")), (last) => endBehind(runId, last))
+  /** The steps of a segment, and the numbers of the whole run, from its last step. */
   const load = Effect.fnUntraced(function*(runId: string, segment: number) {
-    const found = yield* rows<StepRow>(
-      sql`SELECT * FROM ${steps} WHERE run_id = ${runId} AND leg = ${segment} ORDER BY position`
+    const read = yield* rows<StepRow>(
+      sql`SELECT * FROM ${steps} WHERE run_id = ${runId}
+        AND (leg = ${segment} OR position = (SELECT MAX(position) FROM ${steps} WHERE run_id = ${runId})) ORDER BY position`
     )
-    const { events, last, positions } = yield* endOf(runId)
+    const found = read.filter((row) => row[segmentColumn] === segment)
+    const last = read.at(-1)
+    const { events, positions } = yield* endBehind(runId, last)
     const recorded = last?.kind === "told" ? yield* lastOf(runId, sql`AND kind <> 'told'`) : last
     return { steps: found.map(stepOf), lastEpoch: recorded?.epoch ?? 0, positions, events }
   })
