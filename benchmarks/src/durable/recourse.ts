@@ -61,14 +61,23 @@ export const recourse = (effects: "read" | "write", host: HostName = "sql"): Ope
       Layer.provide(placed)
     )
   )
-  const waiters = (status: Runs.Status) =>
+  const waiters = (status: Runs.Status, limit: number) =>
     Effect.flatMap(
       Runs.Runs,
-      (runs) => Effect.map(runs.list({ agent: "waiter", status, limit: 1_000_000 }), (list) => list.length)
+      (runs) => Effect.map(runs.list({ agent: "waiter", status, limit }), (list) => list.length)
     )
-  /** Looks again and again, until so many of them have the status. */
-  const until = (status: Runs.Status, count: number) =>
-    Effect.repeat(Effect.delay(waiters(status), "250 millis"), { until: (now) => now === count })
+  /** Looks again and again, until none is queued or running: a list of all runs is work of its own. */
+  const isIdle = Effect.zipWith(
+    waiters("queued", 1),
+    waiters("running", 1),
+    (queued, running) => queued + running === 0
+  )
+  const idle = Effect.repeat(Effect.delay(isIdle, "250 millis"), { until: (isIdle) => isIdle })
+  const all = (status: Runs.Status, count: number) =>
+    Effect.flatMap(
+      waiters(status, count),
+      (found) => found === count ? Effect.void : Effect.die(`Not all runs are ${status}`)
+    )
   return runtime.runPromise(Effect.void).then(() => ({
     run: (id, steps) => runtime.runPromise(Effect.asVoid(worker.run(id, `steps ${steps}`))),
     cut: (id, steps) => runtime.runPromise(Effect.andThen(worker.start(id, `steps ${steps}`), Deferred.await(cut))),
@@ -76,7 +85,8 @@ export const recourse = (effects: "read" | "write", host: HostName = "sql"): Ope
     wait: (ids) =>
       runtime.runPromise(Effect.gen(function*() {
         yield* Effect.forEach(ids, (id) => waiter.start(id, "go"), { concurrency: 50, discard: true })
-        yield* until("waiting", ids.length)
+        yield* idle
+        yield* all("waiting", ids.length)
       })),
     wake: (ids) =>
       runtime.runPromise(Effect.gen(function*() {
@@ -86,9 +96,7 @@ export const recourse = (effects: "read" | "write", host: HostName = "sql"): Ope
             runs.decide(id, pending.map((call) => Approval.approve(call)))), { concurrency: 50, discard: true })
         yield* Effect.forEach(ids, (id) =>
           waiter.await(id), { concurrency: "unbounded", discard: true })
-        if ((yield* waiters("completed")) !== ids.length) {
-          yield* Effect.die("Not all runs have completed")
-        }
+        yield* all("completed", ids.length)
       })),
     close: () => runtime.dispose()
   }))
