@@ -161,11 +161,21 @@ const isCredential = (match: string): boolean => {
   return hasLetterAndDigit(text) || /[a-z][A-Z]|=/.test(text)
 }
 
+/** A rule whose pattern is compiled at its first use: most programs load it and redact later, or never. */
+const late = (kind: string, source: string, flags: string, when?: (match: string) => boolean): Rule => {
+  let pattern: RegExp | undefined
+  return {
+    kind,
+    get pattern() {
+      return pattern ??= new RegExp(source, flags)
+    },
+    ...(when === undefined ? undefined : { when })
+  }
+}
+
 // Prefixes are looked for behind anything but a letter or a digit: `x_ghp_…` is a token as well.
-const prefixed = (kind: string, pattern: string, flags = "g"): Rule => ({
-  kind,
-  pattern: new RegExp(`(?<![A-Za-z0-9])(?:${pattern})`, flags)
-})
+const prefixed = (kind: string, pattern: string, when?: (match: string) => boolean): Rule =>
+  late(kind, `(?<![A-Za-z0-9])(?:${pattern})`, "g", when)
 
 /**
  * Token formats as their issuers document them and secret scanners look for them, values whose names call them secret, and
@@ -187,17 +197,15 @@ export const secrets: ReadonlyArray<Rule> = [
       /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@]{0,200}:(?!\d{1,5}\/)(?:[^\s/@]|\/(?!\/)){1,200}@[^\s"')]*/gi
   },
   { kind: "credentials", pattern: /(?<=\s)(?:-u|--user)[ =]{1,3}["']?[^\s:"']{1,100}:[^\s"']{3,}/g },
-  { ...prefixed("token", String.raw`eyJ[\w-]{8,}(?:\.[\w-]*){0,4}`), when: (match) => match.includes(".") },
+  prefixed("token", String.raw`eyJ[\w-]{8,}(?:\.[\w-]*){0,4}`, (match) => match.includes(".")),
   { kind: "cookie", pattern: /\b(?:set-)?cookie["']?\s{0,3}[:=]\s{0,3}["']?[^\s=;"']{1,100}=[^\r\n"']+/gi },
-  {
-    kind: "token",
-    pattern: new RegExp(
-      String.raw`(?<=authorization(?:${quote})?\s{0,3}[:=,]\s{0,3}(?:${quote})?)` +
-        String.raw`(?:bearer|basic|token|negotiate|api-?key)(?:\s|%20|\+){1,5}[^\s"'\x60,;&<>\\]{3,}`,
-      "gi"
-    ),
-    when: isAuthorization
-  },
+  late(
+    "token",
+    String.raw`(?<=authorization(?:${quote})?\s{0,3}[:=,]\s{0,3}(?:${quote})?)` +
+      String.raw`(?:bearer|basic|token|negotiate|api-?key)(?:\s|%20|\+){1,5}[^\s"'\x60,;&<>\\]{3,}`,
+    "gi",
+    isAuthorization
+  ),
   {
     kind: "token",
     pattern: /(?<![A-Za-z])(?:bearer|basic|token|digest|negotiate|apikey)\s{1,5}[\w.~+/:-]{8,}=*/gi,
@@ -235,10 +243,11 @@ export const secrets: ReadonlyArray<Rule> = [
       String.raw`sm_[aps]at_[0-9A-Za-z]{16}(?![0-9A-Za-z])|pscale_(?:tkn|pw|oauth)_[\w=.-]{32,}|` +
       String.raw`\d\/\d{16}(?:\/\d{16})?:[0-9a-f]{32}|00D[0-9A-Za-z]{12}![\w.]{80,}`
   ),
-  {
-    ...prefixed("token", "(?:fw_[0-9A-Za-z]{22,24}|re_[0-9A-Za-z]{8}_[0-9A-Za-z]{24})(?![0-9A-Za-z_])"),
-    when: (match) => /\d|[a-z][A-Z]/.test(match)
-  },
+  prefixed(
+    "token",
+    "(?:fw_[0-9A-Za-z]{22,24}|re_[0-9A-Za-z]{8}_[0-9A-Za-z]{24})(?![0-9A-Za-z_])",
+    (match) => /\d|[a-z][A-Z]/.test(match)
+  ),
   prefixed("token", String.raw`access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}`),
   prefixed("token", String.raw`[ps]at\.[\w-]{22}\.[0-9a-f]{24}\.[0-9A-Za-z]{20}`),
   prefixed("token", "(?:pat-[a-z]{2}[0-9]|sdk|api|mob)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
@@ -255,58 +264,51 @@ export const secrets: ReadonlyArray<Rule> = [
     String
       .raw`dp\.(?:pt|st|ct|sa|scim|audit)\.[\w-]{20,}|dt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{20,}|pat\w{14}\.[0-9a-f]{64}`
   ),
-  {
-    kind: "secret",
-    pattern: new RegExp(String.raw`(?:${secretNames})${nameEnds}${assignment}(?:${quoted}|${value})`, "gi"),
-    when: isSecretValue
-  },
-  {
-    kind: "secret",
-    pattern: new RegExp(String.raw`(?:${secretNames}|${mayBeSecret})${nameEnds}${comparison}(?:${quoted})`, "gi"),
-    when: looksLikePassword
-  },
-  {
-    kind: "secret",
-    pattern: new RegExp(String.raw`(?:${mayBeSecret})${assignment}(?:${quoted}|${value})`, "gi"),
-    when: (match) => looksSecret(assigned(match))
-  },
-  {
-    kind: "secret",
-    pattern: new RegExp(String.raw`${keyName}${assignment}(?:${quoted}|${value})`, "gi"),
-    when: (match) => looksLikeKey(assigned(match))
-  },
+  late("secret", String.raw`(?:${secretNames})${nameEnds}${assignment}(?:${quoted}|${value})`, "gi", isSecretValue),
+  late(
+    "secret",
+    String.raw`(?:${secretNames}|${mayBeSecret})${nameEnds}${comparison}(?:${quoted})`,
+    "gi",
+    looksLikePassword
+  ),
+  late(
+    "secret",
+    String.raw`(?:${mayBeSecret})${assignment}(?:${quoted}|${value})`,
+    "gi",
+    (match) => looksSecret(assigned(match))
+  ),
+  late(
+    "secret",
+    String.raw`${keyName}${assignment}(?:${quoted}|${value})`,
+    "gi",
+    (match) => looksLikeKey(assigned(match))
+  ),
   // A name in one field, and its value in the next.
-  {
-    kind: "secret",
-    pattern: new RegExp(
-      String.raw`(?:${secretNames}|${tokenName}|secret|${keyName})(?:${quote})?[\s,]{1,10}` +
-        String.raw`(?:${quote})?value(?:${quote})?\s{0,5}[:=]\s{0,5}(?:${quoted}|${value})`,
-      "gi"
-    ),
-    when: (match) => looksSecret(assigned(match))
-  },
+  late(
+    "secret",
+    String.raw`(?:${secretNames}|${tokenName}|secret|${keyName})(?:${quote})?[\s,]{1,10}` +
+      String.raw`(?:${quote})?value(?:${quote})?\s{0,5}[:=]\s{0,5}(?:${quoted}|${value})`,
+    "gi",
+    (match) => looksSecret(assigned(match))
+  ),
   {
     kind: "secret",
     pattern: /(?<=\s)--[\w-]{0,40}?(?:token|secret|password|passphrase|key)\s{1,3}["']?[^\s"'<>$-][^\s"'<>]{5,}/gi,
     when: (match) => looksSecret(lastWord(match))
   },
-  {
-    kind: "secret",
-    pattern: new RegExp(
-      String.raw`(?:${secretNames}|secret|token)(?:\s(?:is|was)\s{1,3}|\s{1,3}(?=\S*\d))["'\x60]?[^\s"'\x60,;<>]{6,}`,
-      "gi"
-    ),
-    when: (match) => hasLetterAndDigit(match.slice(match.lastIndexOf(" ")))
-  },
-  {
-    kind: "secret",
-    pattern: new RegExp(String.raw`<[\w:-]{0,40}?(?:${secretNames}|secret|token)${nameEnds}>[^<\s]{3,}`, "gi")
-  },
-  {
-    kind: "secret",
-    pattern: new RegExp(String.raw`<[\w:-]{0,40}?(?:${mayBeSecret})>[^<\s]{7,}`, "gi"),
-    when: (match) => looksSecret(match.slice(match.indexOf(">") + 1))
-  },
+  late(
+    "secret",
+    String.raw`(?:${secretNames}|secret|token)(?:\s(?:is|was)\s{1,3}|\s{1,3}(?=\S*\d))["'\x60]?[^\s"'\x60,;<>]{6,}`,
+    "gi",
+    (match) => hasLetterAndDigit(match.slice(match.lastIndexOf(" ")))
+  ),
+  late("secret", String.raw`<[\w:-]{0,40}?(?:${secretNames}|secret|token)${nameEnds}>[^<\s]{3,}`, "gi"),
+  late(
+    "secret",
+    String.raw`<[\w:-]{0,40}?(?:${mayBeSecret})>[^<\s]{7,}`,
+    "gi",
+    (match) => looksSecret(match.slice(match.indexOf(">") + 1))
+  ),
   { kind: "secret", pattern: /(?<![\w+/%-])(?<!sha\d{1,3}:)[\w+/%-]{16,}={0,2}/gi, when: looksRandom }
 ]
 
