@@ -12,7 +12,7 @@ import type * as Stream from "effect/Stream"
 import type * as AiError from "effect/ai/AiError"
 import type * as IdGenerator from "effect/ai/IdGenerator"
 import * as LanguageModel from "effect/ai/LanguageModel"
-import * as Model from "effect/ai/Model"
+import type * as Model from "effect/ai/Model"
 import type * as Response from "effect/ai/Response"
 
 /**
@@ -95,9 +95,12 @@ export const identityIn = (context: Context.Context<never>): ModelIdentity | und
   return model && identityOf(model)
 }
 
+/** The key of `effect/ai/Model`, which an agent does not load for it. */
+const ModelName = Context.Service<Model.ModelName, string>("effect/ai/Model/ModelName")
+
 /** @internal The name of the model that a context asks, if it is known: the model itself knows it best. */
 export const nameIn = (context: Context.Context<never>): string | undefined =>
-  identityIn(context)?.name ?? Context.getOrUndefined(context, Model.ModelName)
+  identityIn(context)?.name ?? Context.getOrUndefined(context, ModelName)
 
 const transformer = Symbol.for("@recourse/core/ModelProvider/transformer")
 

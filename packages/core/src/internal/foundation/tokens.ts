@@ -1,8 +1,12 @@
 /** Number of tokens of a conversation: by effect's `Tokenizer` if there is one, otherwise by an estimate. */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Prompt from "effect/ai/Prompt"
-import * as Tokenizer from "effect/ai/Tokenizer"
+import type { Tokenizer } from "effect/ai/Tokenizer"
+
+/** The key of `effect/ai/Tokenizer`, which an agent does not load for it. */
+const TokenizerKey = Context.Service<Tokenizer, Tokenizer["Service"]>("effect/ai/Tokenizer")
 
 const lengthOf = (value: unknown): number => (JSON.stringify(value) ?? "").length
 
@@ -56,7 +60,7 @@ const estimate = (messages: ReadonlyArray<Prompt.Message>): number =>
  */
 export const countTokens = (messages: ReadonlyArray<Prompt.Message>): Effect.Effect<number> =>
   Effect.flatMap(
-    Effect.serviceOption(Tokenizer.Tokenizer),
+    Effect.serviceOption(TokenizerKey),
     Option.match({
       onNone: () => Effect.sync(() => estimate(messages)),
       onSome: (tokenizer) =>

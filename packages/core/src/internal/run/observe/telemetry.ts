@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
-import * as Model from "effect/ai/Model"
+import type * as Model from "effect/ai/Model"
 import * as ModelProvider from "../../../ModelProvider.ts"
 import {
   MeasureModelCalls,
@@ -18,7 +18,7 @@ import {
 } from "../../../Telemetry.ts"
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
-import * as LogLevel from "effect/LogLevel"
+import type * as LogLevel from "effect/LogLevel"
 import * as References from "effect/References"
 import { Redaction, type Redactor } from "../../../Redaction.ts"
 import { errorName, errorTag } from "./errorName.ts"
@@ -53,11 +53,14 @@ interface OfModel {
 
 const models = new Map<string, OfModel>()
 
+/** The key of `effect/ai/Model`, which an agent does not load for it. */
+const ProviderName = Context.Service<Model.ProviderName, string>("effect/ai/Model/ProviderName")
+
 /** A histogram has its attributes itself: one that `Metric.withAttributes` gives them puts them together each time. */
 const metricsOf = (context: Context.Context<never>): OfModel => {
   const model = ModelProvider.nameIn(context) ?? unknownModel
   const provider = ModelProvider.identityIn(context)?.provider ??
-    Context.getOrUndefined(context, Model.ProviderName)
+    Context.getOrUndefined(context, ProviderName)
   const key = `${provider ?? ""}\n${model}`
   let metrics = models.get(key)
   if (metrics === undefined) {
@@ -199,15 +202,16 @@ export interface Tracing {
   readonly links: ReadonlyArray<Tracer.SpanLink>
 }
 
+/** From the least severe on. An agent does not load `effect/LogLevel` for a comparison. */
+const levels: ReadonlyArray<LogLevel.LogLevel> = ["All", "Trace", "Debug", "Info", "Warn", "Error", "Fatal", "None"]
+
 export const tracingOf = (context: Context.Context<never>): Tracing => ({
   tracer: Context.get(context, References.TracerEnabled) ? Context.get(context, Tracer.Tracer) : undefined,
   clock: Context.get(context, Clock.Clock),
   isTimed: Context.get(context, References.TracerTimingEnabled),
   isMeasured: Context.get(context, MeasureModelCalls),
-  isSampled: !LogLevel.isGreaterThan(
-    Context.get(context, Tracer.MinimumTraceLevel),
-    Context.get(context, Tracer.CurrentTraceLevel)
-  ),
+  isSampled: levels.indexOf(Context.get(context, Tracer.MinimumTraceLevel)) <=
+    levels.indexOf(Context.get(context, Tracer.CurrentTraceLevel)),
   annotations: Context.get(context, References.TracerSpanAnnotations),
   links: Context.get(context, References.TracerSpanLinks)
 })
