@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
-import * as SchemaTransformation from "effect/SchemaTransformation"
+import * as SchemaGetter from "effect/SchemaGetter"
 import type * as Types from "effect/Types"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { type ApprovalRequired, DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
@@ -99,10 +99,10 @@ const parametersOf = (input: Schema.Top): Schema.Top =>
     : Schema.Struct({ input }).pipe(
       Schema.decodeTo(
         Schema.toType(input),
-        SchemaTransformation.transform({
-          decode: ({ input }: { readonly input: unknown }) => input,
-          encode: (input: unknown) => ({ input })
-        })
+        {
+          decode: SchemaGetter.transform(({ input }: { readonly input: unknown }) => input),
+          encode: SchemaGetter.transform((input: unknown) => ({ input }))
+        }
       )
     ) as Schema.Top
 

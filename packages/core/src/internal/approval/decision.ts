@@ -2,6 +2,7 @@
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { atFirstUse } from "../foundation/lazyValue.ts"
 import { toJson } from "../foundation/json/jsonValue.ts"
 import { fromIssue } from "../foundation/schema/schemaIssues.ts"
 import { DecisionRefused } from "./outcome.ts"
@@ -60,7 +61,7 @@ export type Decision =
   | typeof Respond.Type
   | typeof Fail.Type
 
-const decode = Schema.decodeUnknownResult(Decision)
+const decode = atFirstUse(() => Schema.decodeUnknownResult(Decision))
 
 const callIdOf = (value: unknown): { readonly callId?: string } =>
   typeof value === "object" && value !== null && Object.hasOwn(value, "callId") && "callId" in value &&
@@ -70,7 +71,7 @@ const callIdOf = (value: unknown): { readonly callId?: string } =>
 
 /** Reads the JSON of a value: its own fields, so that no prototype decides. */
 const read = (value: unknown): Result.Result<Decision, Schema.SchemaError> =>
-  decode(Option.getOrUndefined(toJson(value)), { errors: "all", onExcessProperty: "error" })
+  decode()(Option.getOrUndefined(toJson(value)), { errors: "all", onExcessProperty: "error" })
 
 /**
  * Decodes untrusted decisions, such as the body of a request. `agent.resume` does the same with its argument. Fails

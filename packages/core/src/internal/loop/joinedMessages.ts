@@ -4,6 +4,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import { Message, type RunInbox } from "../../RunInbox.ts"
+import { atFirstUse } from "../foundation/lazyValue.ts"
 import { joinedKey, turnKey } from "../path/entryKeys.ts"
 import { type JoinedMark, joinedMarkOf } from "../run/joinedMark.ts"
 import { emit } from "../run/run.ts"
@@ -11,7 +12,7 @@ import type { Conversation } from "./program.ts"
 
 const Messages = Schema.Array(Message)
 
-const decodeContent = Schema.decodeUnknownOption(Schema.toCodecJson(Prompt.UserMessage))
+const decodeContent = atFirstUse(() => Schema.decodeUnknownOption(Schema.toCodecJson(Prompt.UserMessage)))
 
 const decodeEntry = Schema.decodeUnknownOption(Messages)
 
@@ -24,7 +25,7 @@ const lastPosition = ({ run, transcript }: Conversation): number => {
 const messageOf = (runId: string, { content, id, position }: Message): Prompt.UserMessage | undefined => {
   const joined: JoinedMark = { runId, messageId: id, position }
   return Option.getOrUndefined(
-    decodeContent({ role: "user", content, options: { recourse: { joined: { ...joined } } } })
+    decodeContent()({ role: "user", content, options: { recourse: { joined: { ...joined } } } })
   )
 }
 

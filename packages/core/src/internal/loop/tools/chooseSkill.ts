@@ -13,9 +13,10 @@ import { emit } from "../../run/run.ts"
 import { turn } from "../turn.ts"
 import { resultOrEffect } from "../../foundation/options/hookResult.ts"
 import { aString } from "../../foundation/options/optionCheck.ts"
+import { atFirstUse } from "../../foundation/lazyValue.ts"
 
 const Choice = Schema.Struct({ skills: Schema.Array(Schema.String) })
-const choiceCodec = objectCodec(Choice)
+const choiceCodec = atFirstUse(() => objectCodec(Choice))
 
 const chooseByModel = (
   state: Conversation,
@@ -34,7 +35,7 @@ const chooseByModel = (
     { role: "user", content: [{ type: "text", text: input }] }
   ])
   return Effect.flatMap(
-    turn(state, choiceCodec, (events) => askObject(events, prompt, `${name}_skill`, Choice), isDelayed),
+    turn(state, choiceCodec(), (events) => askObject(events, prompt, `${name}_skill`, Choice), isDelayed),
     (answer): Effect.Effect<ProgramSkill | RespondWith<unknown>, SkillNotChosen> =>
       isSubstitute(answer)
         ? Effect.succeed(answer)

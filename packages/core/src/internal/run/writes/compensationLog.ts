@@ -6,6 +6,7 @@ import type * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../../Journal.ts"
+import { atFirstUse } from "../../foundation/lazyValue.ts"
 import { isBelow, separator } from "../../path/path.ts"
 import { auditedKey, compensationKey, notHappenedKey, reportedKey, writeField } from "../../path/entryKeys.ts"
 import { CompensableWrite } from "./completedWrites.ts"
@@ -28,12 +29,12 @@ const Start = Schema.Struct({
 
 type Start = typeof Start.Type
 
-const decode = Schema.decodeUnknownOption(Schema.Struct({ [writeField]: Start }))
-const decodeCall = Schema.decodeUnknownOption(Schema.Struct({ used: Used }))
+const decode = atFirstUse(() => Schema.decodeUnknownOption(Schema.Struct({ [writeField]: Start })))
+const decodeCall = atFirstUse(() => Schema.decodeUnknownOption(Schema.Struct({ used: Used })))
 const wasNotCompensated = Schema.is(Schema.Struct({ outcome: Schema.Literal("not_undone") }))
 
 const startIn = (value: Schema.Json | undefined): Start | undefined =>
-  Option.getOrUndefined(decode(value))?.[writeField]
+  Option.getOrUndefined(decode()(value))?.[writeField]
 
 /** A write as an agent of its path knows it, by the place of that agent: 1 is the outermost one. */
 const knownAt = (level: number, { around = [] }: Start, write: CompensableWrite): CompensableWrite => {
@@ -144,7 +145,7 @@ export class CompensationLog {
     if (result !== undefined) return { ...write, known: "done", result }
     const recorded = journal.find("call", call)
     if (recorded === undefined) return isAtomic === true ? undefined : write
-    const { used: { done = [] } } = Option.getOrElse(decodeCall(recorded), () => ({ used: { done: [write] } }))
+    const { used: { done = [] } } = Option.getOrElse(decodeCall()(recorded), () => ({ used: { done: [write] } }))
     const listed = done.find((one) => one.id === write.id)
     // The entry of a call reports that the call's own write did not happen. It does not cover an inner write.
     return listed ?? (isAtomic === true || write.callId === write.root ? undefined : write)
