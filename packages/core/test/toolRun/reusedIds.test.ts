@@ -1,7 +1,7 @@
 /** Calls of one id, tool and arguments in different answers of a loop's model. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { Recovery, Tool, ToolRun } from "@recourse/core"
+import { Approval, Recovery, Tool, ToolRun } from "@recourse/core"
 
 class Down extends Schema.TaggedError<Down>()("Down", {}) {}
 
@@ -15,6 +15,16 @@ const counting = (effects: "read" | "idempotent" | "write", failures = 0) => {
   })
   return { counter, executions: () => executions }
 }
+
+const Charge = Tool.make("charge", {
+  parameters: Schema.Struct({ order: Schema.String }),
+  success: Schema.String,
+  effects: "write",
+  needsApproval: true,
+  execute: ({ order }) => Effect.succeed(`charged ${order}`)
+})
+
+const charge = { id: "call_1", name: "charge" } as const
 
 const call = { id: "call_0", name: "count", arguments: {} } as const
 
@@ -61,5 +71,22 @@ describe("calls of one id", () => {
       const slow = { ...call, answer: {} }
       yield* Effect.all([run.call(slow), run.call(slow)], { concurrency: 2 })
       assert.strictEqual(executions(), 1)
+    }))
+
+  it.effect("wait side by side, and each is approved", () =>
+    Effect.gen(function*() {
+      const run = yield* ToolRun.make("loop", { tools: [Charge] })
+      const orders = ["A-1", "A-2", "A-3"]
+      const values: Array<unknown> = []
+      const waiting = yield* Effect.forEach(orders, (order) => run.call({ ...charge, arguments: { order } }))
+      for (const waits of waiting) {
+        if (waits._tag !== "ApprovalRequired") return assert.fail(waits._tag)
+        const charged = yield* run.decide(Approval.approve(waits.pending[0]!, { by: "Ada" }))
+        values.push(charged._tag === "Success" && charged.value)
+      }
+      assert.deepStrictEqual(values, orders.map((order) => `charged ${order}`))
+      const repeated = yield* run.call({ ...charge, arguments: { order: "A-3" } })
+      assert.deepInclude(repeated, { _tag: "Success", value: "charged A-3" })
+      assert.lengthOf((yield* run.end).executed, 3)
     }))
 })

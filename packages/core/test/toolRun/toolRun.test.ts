@@ -278,23 +278,6 @@ describe("a call that needs an approval", () => {
       assert.deepStrictEqual(answered._tag === "Success" && answered.value, new Date(0))
     }))
 
-  it.effect("waits next to others of its id, and each is approved", () =>
-    Effect.gen(function*() {
-      const run = yield* ToolRun.make("loop", { tools: [Charge], policies })
-      const orders = ["A-1", "A-2", "A-3"]
-      const values: Array<unknown> = []
-      const waiting = yield* Effect.forEach(orders, (order) => run.call({ ...charge("call_1"), arguments: { order } }))
-      for (const waits of waiting) {
-        if (waits._tag !== "ApprovalRequired") return assert.fail(waits._tag)
-        const charged = yield* run.decide(Approval.approve(waits.pending[0]!, { by: "Ada" }))
-        values.push(charged._tag === "Success" && charged.value)
-      }
-      assert.deepStrictEqual(values, orders.map((order) => `charged ${order}`))
-      const repeated = yield* run.call({ ...charge("call_1"), arguments: { order: "A-3" } })
-      assert.deepInclude(repeated, { _tag: "Success", value: "charged A-3" })
-      assert.lengthOf((yield* run.end).executed, 3)
-    }))
-
   it.effect("is rejected with the reason, or withdrawn at the end", () =>
     Effect.gen(function*() {
       const tags: Array<string> = []
