@@ -1,7 +1,8 @@
 /** Parts of a run, each by its own interface: counts, names, listeners, records and restoration of a call. */
 
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Context, Effect, Exit, Metric, Tracer } from "effect"
+import { Cause, Context, Effect, Exit, LogLevel, Metric, Tracer } from "effect"
+import { Model } from "effect/ai"
 import { Telemetry } from "@recourse/core"
 import { Account, journalOf, Late, load, type Run, RunLog, runOf, runSection, write } from "../support/partsOfRuns.ts"
 
@@ -32,11 +33,13 @@ const { operatorMessage, summaryOf }: {
   readonly summaryOf: (cause: Cause.Cause<unknown>, run: string, context: Context.Context<never>) => object
 } = await load("runFailure.ts")
 
-const { addSpanEvent, countModelRetry, countToolRetry, spanEvent }: {
+const { addSpanEvent, countModelRetry, countToolRetry, measureTokens, spanEvent, tracingOf }: {
   readonly addSpanEvent: (context: Context.Context<never>, name: string, attributes: object) => void
   readonly countModelRetry: (context: Context.Context<never>, attributes: object) => void
   readonly countToolRetry: (context: Context.Context<never>, attributes: object) => void
+  readonly measureTokens: (context: Context.Context<never>, input: number, output: number) => void
   readonly spanEvent: (name: string, attributes: object) => Effect.Effect<void>
+  readonly tracingOf: (context: Context.Context<never>) => { readonly isSampled: boolean }
 } = await load("observe/telemetry.ts")
 
 describe("the usage of a call", () => {
@@ -227,5 +230,30 @@ describe("counters and events of spans", () => {
       const external = Tracer.externalSpan({ spanId: "1".repeat(16), traceId: "1".repeat(32) })
       addSpanEvent(Context.make(Tracer.ParentSpan, external) as never, "not seen", {})
       addSpanEvent(Context.empty(), "not seen", {})
+    }))
+})
+
+describe("spans of a run", () => {
+  it("are sampled from the minimum level on, in effect's order of levels", () => {
+    for (const minimum of LogLevel.values) {
+      for (const level of LogLevel.values) {
+        const context = Context.make(Tracer.MinimumTraceLevel, minimum).pipe(
+          Context.add(Tracer.CurrentTraceLevel, level)
+        )
+        assert.strictEqual(tracingOf(context).isSampled, !LogLevel.isGreaterThan(minimum, level), `${minimum} ${level}`)
+      }
+    }
+  })
+})
+
+describe("metrics of a model call", () => {
+  it.effect("name the model and the provider of effect/ai", () =>
+    Effect.gen(function*() {
+      const model = crypto.randomUUID()
+      const context = Context.make(Model.ModelName, model).pipe(Context.add(Model.ProviderName, "acme"))
+      measureTokens(context, 3, 4)
+      const measured = (yield* Metric.snapshot).map(({ attributes }) => attributes)
+        .filter((attributes) => attributes?.["gen_ai.request.model"] === model)
+      assert.deepStrictEqual(measured.map((attributes) => attributes?.["gen_ai.provider.name"]), ["acme", "acme"])
     }))
 })
