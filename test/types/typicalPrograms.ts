@@ -198,6 +198,7 @@ export const untyped: Readonly<Record<string, string>> = {
   "@recourse/core/JsonText.argumentsOf": "any JSON that a model has written",
   "@recourse/core/JsonText.parseLossless": "any JSON that a text holds",
   "@recourse/core/JsonText.exactAt": "any JSON of a server",
+  "@recourse/core/ToolSchema.inputOf": "the arguments of any schema",
   "@recourse/core/Redaction.json": "the JSON that it is given, redacted",
   "@recourse/json-repair/JsonRepair.coercer": "a request about whatever an executor has failed with",
   "@recourse/json-repair/JsonRepair.fixer": "a request about whatever an executor has failed with",
