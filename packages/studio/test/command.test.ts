@@ -82,7 +82,7 @@ describe("recourse-studio", () => {
     writeFileSync(file, agents("Finds what was ordered"))
     await eventually(
       async () => (await json(`${url}/agents`).catch(() => "")).includes("Finds what was ordered"),
-      20_000
+      60_000
     )
     assert.include(await json(`${url}/threads/t1`), "Order 7")
     const goesOn = (await chat("t2", "/wait")).text()
@@ -92,7 +92,7 @@ describe("recourse-studio", () => {
     await ended
     const after = await fetch(`${url}/agents`).then(() => "answers", () => "gone")
     assert.strictEqual(after, "gone")
-  }, 60_000)
+  }, 120_000)
 
   it("reports invalid options, and ends", async () => {
     writeFileSync(file, agents("Finds"))

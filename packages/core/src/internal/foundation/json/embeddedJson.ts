@@ -18,7 +18,7 @@ const parses = (text: string): boolean => {
   }
 }
 
-/** Returns the index behind the object that starts at `start`; `undefined` if it is cut off. */
+/** @internal Returns the index behind the object that starts at `start`; `undefined` if it is cut off. */
 export const objectEnd = (text: string, start: number): number | undefined => {
   let depth = 0
   let inString = false
@@ -34,7 +34,7 @@ export const objectEnd = (text: string, start: number): number | undefined => {
   return undefined
 }
 
-/** The objects in a text that parse, in their order, none within another. Prose with more braces than 20 is not searched further. */
+/** @internal The objects in a text that parse, in their order, none within another. Prose with more braces than 20 is not searched further. */
 export const objectsIn = (text: string): ReadonlyArray<string> => {
   const found: Array<string> = []
   let start = text.indexOf("{")
