@@ -172,7 +172,7 @@ describe("a failed answer", () => {
       // vLLM names the length of the prompt.
       const length = { error: { code: 400, type: "BadRequestError", param: "input_tokens" } }
       assert.strictEqual(factsOf(yield* reasonOf({ status: 400, body: length }))["kind"], "unexplained")
-      // Servers report the length of a prompt with 422, too, or in a stream that has begun.
+      // Servers report the length of a prompt with 422, too, or in a stream that has started.
       for (const code of [400, 422]) {
         assert.strictEqual(factsOf(yield* reasonOf({ status: 200, body: { error: { code } } }))["kind"], "unexplained")
         const ofField = { status: code, body: { error: { param: "temperature" } } }
