@@ -61,22 +61,28 @@ describe("a run with the id of a purged one", () => {
   }
 })
 
+/** A tool that books and cancels a seat, a model that calls it once, and what the tool did. */
+const bookings = () => {
+  const did: Array<string> = []
+  const Book = Tool.make("book", {
+    success: Schema.String,
+    effects: "write",
+    execute: () => Effect.sync(() => `seat ${did.push("book")}`),
+    compensate: () => Effect.sync(() => void did.push("cancel"))
+  })
+  const Model = ScriptedModel.layer(({ prompt }) =>
+    prompt.content.at(-1)!.role === "tool"
+      ? ScriptedModel.text("done")
+      : ScriptedModel.call("book", {}, { id: "c" })
+  )
+  return { Book, Model, did }
+}
+
 describe("a compensation of an ended run", () => {
   it.effect("is not answered by that of a purged run with its id", () =>
     Effect.gen(function*() {
-      const did: Array<string> = []
-      const Book = Tool.make("book", {
-        success: Schema.String,
-        effects: "write",
-        execute: () => Effect.sync(() => `seat ${did.push("book")}`),
-        compensate: () => Effect.sync(() => void did.push("cancel"))
-      })
+      const { Book, Model, did } = bookings()
       const trip = Durable.make(Agent.make("trip", { tools: [Book], defaults: { onError: Recovery.keepGoing } }))
-      const Model = ScriptedModel.layer(({ prompt }) =>
-        prompt.content.at(-1)!.role === "tool"
-          ? ScriptedModel.text("done")
-          : ScriptedModel.call("book", {}, { id: "c" })
-      )
       const store = Layer.succeedContext(yield* Layer.build(RunStore.layerMemory))
       const at = (hours: number, effect: Effect.Effect<unknown, unknown, Runs.Runs | RunStore.RunStore>) =>
         Effect.map(
@@ -150,22 +156,11 @@ describe("a purge while the parent of a compensated run has not ended", () => {
   ) {
     it.live(`keeps the compensation, which is not repeated: ${name}`, () =>
       Effect.gen(function*() {
-        const did: Array<string> = []
-        const Book = Tool.make("book", {
-          success: Schema.String,
-          effects: "write",
-          execute: () => Effect.sync(() => `seat ${did.push("book")}`),
-          compensate: () => Effect.sync(() => void did.push("cancel"))
-        })
+        const { Book, Model, did } = bookings()
         const child = Durable.make(Agent.make("child", { tools: [Book], defaults: { onError: Recovery.keepGoing } }))
         const parent = Durable.make(
           Agent.fromFunction("parent", (id: string) =>
             Effect.orDie(Effect.andThen(child.run(id, "book"), Signal.receive("parcel", Schema.String))))
-        )
-        const Model = ScriptedModel.layer(({ prompt }) =>
-          prompt.content.at(-1)!.role === "tool"
-            ? ScriptedModel.text("done")
-            : ScriptedModel.call("book", {}, { id: "c" })
         )
         const store = Layer.succeedContext(yield* Layer.build(Layer.fresh(layer)))
         const program = Effect.gen(function*() {
