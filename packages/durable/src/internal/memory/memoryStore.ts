@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Compensation from "@recourse/core/Compensation"
 import * as Runs from "@recourse/core/Runs"
+import { startedBy } from "../store/startedBy.ts"
 import { ended } from "../store/unemittedEnds.ts"
 import { memoryHost } from "./memoryHost.ts"
 import { WakeUps } from "../store/wakeUps.ts"
@@ -50,9 +51,7 @@ const isNeededBy = (parent: StoredRun | undefined, { agent }: StoredRun): boolea
 const listsOf = (rows: MemoryRows): RunLists => ({
   children: (runId) =>
     Effect.sync(() =>
-      [...rows.all.values()].flatMap(({ run }) =>
-        run.parent === runId && !ended.has(run.status) && !Compensation.isName(run.agent) ? [run.runId] : []
-      )
+      [...rows.all.values()].flatMap(({ run }) => startedBy(run) === runId && !ended.has(run.status) ? [run.runId] : [])
     ),
   ended: (runIds) =>
     Effect.sync(() => runIds.filter((runId) => ended.has(rows.all.get(runId)?.run.status ?? "completed"))),

@@ -3,7 +3,6 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Decision } from "@recourse/core/Approval"
-import * as Compensation from "@recourse/core/Compensation"
 import type { RunInbox } from "@recourse/core/RunInbox"
 import {
   type Conversation,
@@ -22,6 +21,7 @@ import { type Fate, fateOf, overKind } from "./runEnds.ts"
 import { Recorder, type Surroundings } from "./recorder.ts"
 import type { RunHistory, RunStoreError, StoredRun } from "../store/store.ts"
 import type { Taken } from "../agent/versions.ts"
+import { startedBy } from "../store/startedBy.ts"
 import { earlierEvents } from "../store/storedForms.ts"
 import { isUnreadable } from "../store/unreadable.ts"
 
@@ -113,16 +113,16 @@ const readRun = Effect.fnUntraced(function*(around: Surroundings, stored: Stored
  */
 const cancelWithParent = (
   { store }: Surroundings,
-  { agent, isCancelled, parent, runId }: StoredRun,
+  run: StoredRun,
   execution: Execution
-): Effect.Effect<void, RunStoreError> =>
-  parent === undefined || isCancelled || Compensation.isName(agent)
-    ? Effect.void
-    : Effect.flatMap(store.get(parent), (found) => {
-      if (found?.isCancelled !== true) return Effect.void
-      execution.leave("cancelled")
-      return Effect.asVoid(store.cancel(runId))
-    })
+): Effect.Effect<void, RunStoreError> => {
+  const parent = startedBy(run)
+  return parent === undefined || run.isCancelled ? Effect.void : Effect.flatMap(store.get(parent), (found) => {
+    if (found?.isCancelled !== true) return Effect.void
+    execution.leave("cancelled")
+    return Effect.asVoid(store.cancel(run.runId))
+  })
+}
 
 /** Reads the data of an execution; `undefined` if another process owns the run by now. */
 export const prepareExecution = Effect.fnUntraced(function*(

@@ -7,6 +7,7 @@ import * as Compensation from "@recourse/core/Compensation"
 import { RunConflict, type RunsService, type RunsUnavailable, UnknownAgent } from "@recourse/core/Runs"
 import { inputToStored, namesConversation } from "../store/conversation.ts"
 import { inputOf } from "../agent/definition.ts"
+import { startedBy } from "../store/startedBy.ts"
 import { canonical } from "../store/references.ts"
 import * as Requests from "../store/requests.ts"
 import { Parent } from "../queue/slot.ts"
@@ -49,7 +50,7 @@ export const startRun = (
     const parent = yield* parentOf(agent, input)
     /** Cancels it with its parent: one that was cancelled before had no such child. A purged one has no child either. */
     const cancelWithParent = ({ isNew, run }: { readonly isNew: boolean; readonly run: StoredRun }) =>
-      parent === undefined || run.parent !== parent || Compensation.isName(agent)
+      parent === undefined || startedBy(run) !== parent
         ? Effect.void
         : Effect.flatMap(
           available(store.get(parent)),

@@ -14,7 +14,7 @@ export interface NewRun {
   /** The agent's `version`. */
   readonly version: string
   readonly owner: string | undefined
-  /** The run that started it, if one did: it is cancelled with that one. */
+  /** The run that started it, if one did: it is cancelled with that one. The run of the write for a compensation, which is not. */
   readonly parent?: string | undefined
   /** The span that it was started in, in the form of `traceparent` of W3C's Trace Context. */
   readonly trace?: string | undefined
