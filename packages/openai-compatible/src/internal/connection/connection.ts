@@ -15,6 +15,7 @@ import * as Scope from "effect/Scope"
 import * as IdleTimeout from "@recourse/core/IdleTimeout"
 import * as TransportRetry from "@recourse/core/TransportRetry"
 import * as Body from "./body.ts"
+import * as HttpSpan from "./httpSpan.ts"
 import type { Target } from "./target.ts"
 
 interface Head {
@@ -204,13 +205,19 @@ const withRetry = <A extends Received | Opened, R>(
     })
   )
 
-/** A redirect is an answer: `fetch`, which alone follows one by itself, would take the conversation to another origin. */
-const withoutRedirects = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.updateContext(self, (context: Context.Context<R>) =>
-    Context.add(context, FetchHttpClient.RequestInit, {
-      ...Context.getOrUndefined(context, FetchHttpClient.RequestInit),
-      redirect: "manual"
-    }))
+/**
+ * Sends a request without an HTTP span that has no reader. A redirect is an answer: `fetch`, which alone follows one by
+ * itself, would take the conversation to another origin.
+ */
+const inRequestContext = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.updateContext(
+    self,
+    (context: Context.Context<R>) =>
+      Context.add(HttpSpan.omitUnobserved(context), FetchHttpClient.RequestInit, {
+        ...Context.getOrUndefined(context, FetchHttpClient.RequestInit),
+        redirect: "manual"
+      })
+  )
 
 /** One attempt: the request, and the conversion of its answer within the same limits. */
 const attempt = <A, E, R>(
@@ -222,7 +229,7 @@ const attempt = <A, E, R>(
   Effect.suspend(() => {
     const limits = IdleTimeout.make(options.limits)
     return Effect.flatMap(
-      limits.wait(withoutRedirects(options.client.execute(makeRequest(options.target, body, accept)))),
+      limits.wait(inRequestContext(options.client.execute(makeRequest(options.target, body, accept)))),
       (response) => read(response, limits)
     )
   })
@@ -238,7 +245,7 @@ export const read = (path: string, options: Omit<Options, "retry">): Effect.Effe
       HttpClientRequest.accept("application/json")
     )
     return Effect.flatMap(
-      limits.wait(withoutRedirects(options.client.execute(request))),
+      limits.wait(inRequestContext(options.client.execute(request))),
       (response) => receive(response, options.maxBodySize, limits)
     )
   })
