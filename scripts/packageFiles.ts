@@ -7,6 +7,7 @@
 import { globSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, isAbsolute, join, relative, resolve } from "node:path"
 import { type Plugin, rolldown, RolldownMagicString } from "rolldown"
+import { asciiCode } from "./asciiCode.ts"
 import { pureInitialisers } from "./pureInitialisers.ts"
 
 const root = join(import.meta.dirname, "../packages")
@@ -71,7 +72,7 @@ export const writePackageFiles = async (name: PackageName, dist = join(root, nam
   const build = await rolldown({
     input: Object.fromEntries(modules.map((file) => [file.slice(0, -3), join(src, file)])),
     external: (id) => !id.startsWith(".") && !isAbsolute(id),
-    plugins: [pure, plugin],
+    plugins: [pure, plugin, asciiCode],
     transform: { target: "es2024" },
     preserveEntrySignatures: "strict"
   })
@@ -79,6 +80,8 @@ export const writePackageFiles = async (name: PackageName, dist = join(root, nam
     dir: dist,
     format: "esm",
     sourcemap: true,
+    // Its printer writes escapes as letters again.
+    minify: false,
     // The sources are next to the folder, wherever it is.
     sourcemapPathTransform: (source, map) =>
       relative(dirname(map), join(dist, "../src", relative(src, resolve(dirname(map), source)))).replaceAll("\\", "/"),

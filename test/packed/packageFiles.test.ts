@@ -6,6 +6,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { rolldown } from "rolldown"
+import { asciiCode } from "../../scripts/asciiCode.ts"
 import { type PackageName, sharedFiles, writePackageFiles } from "../../scripts/packageFiles.ts"
 import { installPackedCore } from "../../scripts/packedCore.ts"
 import { pureInitialisers } from "../../scripts/pureInitialisers.ts"
@@ -65,6 +66,34 @@ it.each(["f()", "if (a) b = 1", "const { a } = f()", "export default f()"])(
   }
 )
 
+describe("code in ASCII", () => {
+  const written = async (code: string) => {
+    const build = await rolldown({
+      input: "code",
+      plugins: [asciiCode, { name: "code", resolveId: (id) => id, load: () => code }]
+    })
+    return (await build.generate({ format: "esm", minify: false, sourcemap: true })).output[0]
+  }
+
+  it("means the same, and its map leads to the source", async () => {
+    const code = "const ä = \"→😀\"\nexport const all = [ä, `“${ä}”`, /^[：é]$/u.source, /^😀$/u.test(\"😀\")]\n"
+    const { code: ascii, map } = await written(code)
+    assert.match(ascii, /^[\0-\x7f]*$/)
+    const { all } = await import(`data:text/javascript,${encodeURIComponent(ascii)}`) as { readonly all: unknown }
+    assert.deepStrictEqual(all, ["→😀", "“→😀”", "^[\\uff1a\\u00e9]$", true])
+    const lines = ascii.split("\n")
+    const line = lines.findIndex((text) => text.includes(".test("))
+    const sourceMap = new SourceMap(JSON.parse(map!.toString()) as SourceMapPayload)
+    const entry = sourceMap.findEntry(line, lines[line]!.indexOf("test(")) as SourceMapping
+    assert.match(code.split("\n")[entry.originalLine]!.slice(entry.originalColumn), /^test\(/)
+  })
+
+  it("refuses a letter that a tag sees", async () => {
+    const error = await written("export const tagged = String.raw`→`").catch((error: unknown) => error)
+    assert.include(String(error), "Write an escape instead of the letter: String.raw`→`")
+  })
+})
+
 describe("files of a package", () => {
   it.each(Object.keys(sharedFiles) as ReadonlyArray<PackageName>)(
     "export the names of their sources: %s",
@@ -106,6 +135,12 @@ const Required = createRequire(process.cwd() + "/a.js")("@recourse/core/ToolErro
 process.stdout.write(String(ToolError.Timeout === Required.Timeout && ToolError.Timeout === OfIndex.Timeout))`
     ], folder)
     assert.strictEqual(output, "true")
+  })
+
+  it("are in ASCII", () => {
+    for (const file of globSync("**/*.js", { cwd: dist() })) {
+      assert.match(readFileSync(join(dist(), file), "utf8"), /^[\0-\x7f]*$/, file)
+    }
   })
 
   it("have maps that lead to packed sources", () => {

@@ -96,7 +96,7 @@ const endOfName = String.raw`(?:${quote})?\]?\s{0,5}`
 
 /** An operator that gives a name a value, and a mark of the language before a quoted value, as in `= @"…"`. */
 const assignment = endOfName +
-  String.raw`(?::=|=>|<-(?=\s{0,5}["'])|(?:\.|\+|\|\||\?\??)?=|[:：]|%3[AD])\s{0,5}(?:(?:@|[bfru]{1,2})(?=["']))?`
+  String.raw`(?::=|=>|<-(?=\s{0,5}["'])|(?:\.|\+|\|\||\?\??)?=|[:\uff1a]|%3[AD])\s{0,5}(?:(?:@|[bfru]{1,2})(?=["']))?`
 
 /** An operator that compares a name with a value, or a call with a value. */
 const comparison = endOfName + String.raw`(?:[=!]==?|\(|\?)\s{0,5}@?`
