@@ -38,15 +38,19 @@ export const parseLossless = (text: string): unknown => {
 const isNone = (text: string, value: unknown): boolean =>
   text.trim() === "" || value === null || value === "" || (Array.isArray(value) && value.length === 0)
 
+/** Returns the object of a text that servers have encoded twice; arguments are never a string. */
+const objectIn = (text: string): unknown => /^\s*\{/.test(text) ? parseLossless(text) : undefined
+
 /**
  * Returns the value of a call's arguments, or the text if it is a string or has no value without a loss: see
  * {@link parseLossless}. The tool's own check names it. Servers spell a call without arguments as blank text, `null`,
- * `""` or `[]`: `{}`.
+ * `""` or `[]`: `{}`. An object that is encoded twice is that object.
  *
  * ```ts
  * import { JsonText } from "@recourse/core"
  *
  * JsonText.argumentsOf(`{"a":1}`) // => { a: 1 }
+ * JsonText.argumentsOf(`"{\\"a\\":1}"`) // => { a: 1 }
  * JsonText.argumentsOf(`{"a":1,"a":2}`) // => `{"a":1,"a":2}`
  * JsonText.argumentsOf("") // => {}
  * ```
@@ -57,7 +61,7 @@ const isNone = (text: string, value: unknown): boolean =>
 export const argumentsOf = (text: string): unknown => {
   const value = parseLossless(text)
   if (isNone(text, value)) return {}
-  return value === undefined || typeof value === "string" ? text : value
+  return (typeof value === "string" ? objectIn(value) : value) ?? text
 }
 
 /** Returns the text of the value at a path; `undefined` if the whole text is no JSON. */

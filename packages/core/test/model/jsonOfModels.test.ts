@@ -24,11 +24,17 @@ describe("arguments of a call", () => {
     ["[1]", [1]],
     ["5", 5],
     ["false", false],
+    [JSON.stringify("{\"a\":1}"), { a: 1 }],
+    [` ${JSON.stringify("\n{\"a\":\"{}\"}")}`, { a: "{}" }],
     [nested(200), JSON.parse(nested(200))]
   ])("%s are a value", (text, value) => assert.deepStrictEqual(JsonText.argumentsOf(text), value))
 
   it.each([
     "\"a\"",
+    // No object, a loss within the inner text, and a text that is encoded three times.
+    JSON.stringify("[1]"),
+    JSON.stringify("{\"a\":1,\"a\":2}"),
+    JSON.stringify(JSON.stringify("{\"a\":1}")),
     "{\"a\":1",
     "pay 5",
     "{\"a\":1,\"a\":2}",
