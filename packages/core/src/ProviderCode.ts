@@ -18,6 +18,8 @@ const codesOf: Readonly<Record<Exclude<Meaning, "Unknown">, ReadonlyArray<string
     "insufficient_balance",
     "insufficient_credits",
     "insufficient_user_quota",
+    "budget_exceeded",
+    "arrearage",
     "base_resp_1008"
   ],
   ContentPolicy: [
@@ -29,6 +31,7 @@ const codesOf: Readonly<Record<Exclude<Meaning, "Unknown">, ReadonlyArray<string
     "moderation_blocked",
     "responsibleaipolicyviolation",
     "data_inspection_failed",
+    "datainspectionfailed",
     "base_resp_1026",
     "base_resp_1027"
   ],
@@ -78,6 +81,8 @@ const statusCodes: Readonly<Record<number, ReadonlyArray<string>>> = {
     "failed_precondition",
     "out_of_range",
     "badrequesterror",
+    "invalidparameter",
+    "invalid_parameter_error",
     "base_resp_2013"
   ],
   404: ["not_found", "not_found_error"],

@@ -76,6 +76,35 @@ const messages: Readonly<
   "an unreadable call": [{ content: "" }, "malformed_function_call", ["finish other"]],
   "a guardrail": [{ content: "Hi" }, "guardrail_intervened", ["text Hi", "finish content-filter"]],
   "another name of the limit": [{ content: "Hi" }, "max_output_tokens", ["text Hi", "finish length"]],
+  "the older field without a call": [{ content: "Hi", function_call: { name: "", arguments: "" } }, "stop", hi],
+  "the older field as an empty list": [{ content: "Hi", function_call: [] }, "stop", hi],
+  "the older field without a call next to a call": [
+    { tool_calls: [now], function_call: { name: null, arguments: null } },
+    "tool_calls",
+    ["tool-call now", "finish tool-calls"]
+  ],
+  "a call without content": [
+    { content: "Hi", tool_calls: [{ index: 0, id: "", type: "function", function: { name: "", arguments: "" } }] },
+    "stop",
+    hi
+  ],
+  "an empty call": [{ content: "Hi", tool_calls: [{}] }, "stop", hi],
+  "a call without a function": [{ content: "Hi", tool_calls: [{ index: 0, function: null }] }, "stop", hi],
+  "an empty object as calls": [{ content: "Hi", tool_calls: {} }, "stop", hi],
+  "an empty text as calls": [{ content: "Hi", tool_calls: "", function_call: "" }, "stop", hi],
+  "false as calls": [{ content: "Hi", tool_calls: false, function_call: false }, "stop", hi],
+  "one call without a list": [{ tool_calls: now }, "tool_calls", ["tool-call now", "finish tool-calls"]],
+  "a call with an id alone": [{ tool_calls: [{ id: "a", function: { name: "" } }] }, "tool_calls", [
+    "InvalidOutputError"
+  ]],
+  "a call with arguments alone": [{ tool_calls: [{ function: { arguments: "{\"a\":1}" } }] }, "tool_calls", [
+    "InvalidOutputError"
+  ]],
+  "the end of a response": [{ content: "Hi" }, "completed", hi],
+  "the end of a turn": [{ content: "Hi" }, "end_of_turn", hi],
+  "the name of an enumeration": [{ content: "Hi" }, "FinishReason.STOP", hi],
+  "the limit as an enumeration": [{ content: "Hi" }, "FINISH_REASON_MAX_TOKENS", ["text Hi", "finish length"]],
+  "a full context": [{ content: "Hi" }, "context_length_exceeded", ["text Hi", "finish length"]],
   "an abort": [{ content: "Hi" }, "abort", ["InternalProviderError"]]
 }
 
@@ -88,7 +117,7 @@ describe.each(["whole", "stream"] as const)("an answer (%s)", (mode) => {
       }))
   }
 
-  for (const error of ["", {}, { code: 0, message: "" }, { code: null, message: null }]) {
+  for (const error of ["", {}, { code: 0, message: "success" }, { code: "200" }, { code: null, message: null }]) {
     it.effect(`is read next to the error ${JSON.stringify(error)}`, () =>
       Effect.gen(function*() {
         const reply = (mode === "whole" ? whole : streamed)({ content: "Hi" }, "stop", { error })
@@ -127,6 +156,27 @@ describe("a whole answer", () => {
         ])
       }))
   }
+
+  it.effect("with its message as the piece of a stream is read", () =>
+    Effect.gen(function*() {
+      const choice = { index: 0, delta: { content: "Hi" }, finish_reason: "stop" }
+      assert.deepStrictEqual(yield* read({ body: JSON.stringify({ choices: [choice] }) }, "whole"), hi)
+    }))
+
+  it.effect("has arguments that are encoded twice as their object", () =>
+    Effect.gen(function*() {
+      const args = JSON.stringify(JSON.stringify({ json: "1" }))
+      for (const text of [args, JSON.stringify(args)]) {
+        const { content } = yield* generate().pipe(Effect.provide(answering(
+          whole({ tool_calls: [{ id: "a", function: { name: "parse", arguments: text } }] }, "tool_calls")
+        )))
+        const call = content.find(({ type }) => type === "tool-call")
+        assert.deepStrictEqual<unknown>(
+          (call as never as { readonly params: unknown }).params,
+          text === args ? { json: "1" } : text
+        )
+      }
+    }))
 
   it.effect("without a message is cut or filtered by its reason, and otherwise no answer", () =>
     Effect.gen(function*() {
@@ -180,6 +230,39 @@ describe("a stream", () => {
       const error = JSON.stringify({ error: { code: "insufficient_quota" } })
       const reply = streamOf(Server.chunk({ content: "Hi" }), `${error}\n\n`)
       assert.deepStrictEqual(yield* read(reply, "stream"), ["QuotaExhaustedError"])
+    }))
+
+  for (const end of ["[DONE]", "[done]", "DONE", "done", "data: [DONE]"]) {
+    it.effect(`that ends with ${end} has ended`, () =>
+      Effect.gen(function*() {
+        const reply = streamOf(Server.chunk({ content: "Hi" }), `data: ${end}\n\n`)
+        assert.deepStrictEqual(yield* read(reply, "stream"), hi)
+      }))
+  }
+
+  it.effect("with the field name within the data is read", () =>
+    Effect.gen(function*() {
+      const reply = streamOf(...[...lines, "[DONE]"].map((line) => `data: data: ${line}\n\n`))
+      assert.deepStrictEqual(yield* read(reply, "stream"), hi)
+    }))
+
+  it.effect("with an error in a field of its own fails with it", () =>
+    Effect.gen(function*() {
+      const error = JSON.stringify({ code: 400, type: "exceed_context_size_error", message: "x" })
+      for (const before of ["", Server.chunk({ content: "Hi" })]) {
+        assert.deepStrictEqual(yield* read(streamOf(before, `error: ${error}\n\n`), "stream"), ["InvalidRequestError"])
+      }
+    }))
+
+  it.effect("is not ended by a word in an event of another name", () =>
+    Effect.gen(function*() {
+      const reply = streamOf(
+        "event: step\ndata: done\n\n",
+        Server.chunk({ content: "Hi" }),
+        Server.chunk({}, "stop"),
+        Server.done
+      )
+      assert.deepStrictEqual(yield* read(reply, "stream"), hi)
     }))
 
   it.effect("is kept alive by words in events of another name, and by null", () =>

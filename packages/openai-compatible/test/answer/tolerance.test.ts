@@ -363,6 +363,30 @@ describe("a refusal in prose", () => {
       assert.strictEqual(again.sizes.length, 3)
     }))
 
+  it.effect("in words in place of an answer is shortened once, and not behind content", () =>
+    Effect.gen(function*() {
+      const words = JSON.stringify({ error: { message: "too long" } })
+      const streamed = (...events: ReadonlyArray<string>): Reply => ({
+        type: "text/event-stream",
+        body: events.map((data) => `data: ${data}\n\n`).join("")
+      })
+      const piece = (delta: object) => JSON.stringify({ choices: [{ index: 0, delta }] })
+      const refusals: ReadonlyArray<readonly [refusal: Reply, isShortened: boolean]> = [
+        [{ body: words }, true],
+        [streamed(words), true],
+        [streamed(piece({ role: "assistant", content: "" }), words), true],
+        [{ type: "text/event-stream", body: `event: error\ndata: too long\n\n` }, true],
+        [streamed(piece({ content: "Hi" }), words), false],
+        [streamed(JSON.stringify({ error: { message: "too long", code: "server_error" } })), false],
+        [streamed(JSON.stringify({ error: { message: "too long", code: 500 } })), false]
+      ]
+      for (const [reply, isShortened] of refusals) {
+        const { compactions, sizes } = yield* run([called("grow", "{}"), reply, completion({ content: "done" })], true)
+        assert.deepStrictEqual(compactions, isShortened ? ["context_length"] : [], JSON.stringify(reply))
+        assert.strictEqual(sizes.length, isShortened ? 3 : 2)
+      }
+    }))
+
   it.effect("is an error without compact, for other parameters, or unshortenable", () =>
     Effect.gen(function*() {
       assert.strictEqual((yield* run([called("grow", "{}"), refusal], false)).sizes.length, 2)

@@ -16,8 +16,9 @@ export const isContextLength = ({ reason }: AiError.AiError): boolean =>
   reason._tag === "InvalidRequestError" && Object.values(reason.metadata).some(isMarked("context-length"))
 
 /**
- * True if a provider refused a request with status 400 or 422 and no known code: an `InvalidRequestError` whose metadata has
- * the `kind` `"unexplained"`. Most servers report an exceeded context so, in prose, which is not examined.
+ * True if a provider refused a request with status 400 or 422 and no known code, or reported an error without any code in
+ * place of an answer: the metadata has the `kind` `"unexplained"`. Most servers report an exceeded context so, in prose,
+ * which is not examined.
  */
 export const isUnexplained = ({ reason }: AiError.AiError): boolean =>
-  reason._tag === "InvalidRequestError" && Object.values(reason.metadata).some(isMarked("unexplained"))
+  "metadata" in reason && Object.values(reason.metadata).some(isMarked("unexplained"))

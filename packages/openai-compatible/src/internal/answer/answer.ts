@@ -77,7 +77,7 @@ const assemblerOf = (
   return new ChatStream({
     ...context,
     http: () => ProviderError.httpContext(answer, target),
-    errorReason: (codes, body) => ProviderError.reason({ ...answer, body, codes }, target, now),
+    errorReason: (codes, body, hasContent) => ProviderError.reason({ ...answer, body, codes, hasContent }, target, now),
     truncated: () => Connection.broken(target, "The answer ended before it was complete", undefined)
   })
 }

@@ -79,7 +79,8 @@ export const parts = (
   if (choice === undefined) return Result.fail(withoutChoice())
   const ended = Wire.finishReason(choice.finish_reason)
   if (Facts.isFailure(ended)) return Result.fail(gaveUp(context.http))
-  if (!choice.message && (ended === undefined || Facts.finishReason(ended, false, "stop") === "stop")) {
+  const given = choice.message ?? choice.delta
+  if (!given && (ended === undefined || Facts.finishReason(ended, false, "stop") === "stop")) {
     return Result.fail(
       new AiError.InvalidResponseError({
         description: "The server's answer is not a chat completion: its choice has no message",
@@ -88,7 +89,7 @@ export const parts = (
     )
   }
   // An answer that is cut or filtered may have no message.
-  const message = choice.message ?? {}
+  const message = given ?? {}
   const out: Array<Response.PartEncoded> = []
   const metadata = Facts.responseMetadata(completion)
   if (metadata !== undefined) out.push(metadata)

@@ -10,7 +10,7 @@ import * as Result from "effect/Result"
 import * as TextCall from "@recourse/core/TextCall"
 import { CallAssembly } from "./callAssembly.ts"
 import * as ChatResponse from "./chatResponse.ts"
-import type { Event } from "./eventStream.ts"
+import * as EventStream from "./eventStream.ts"
 import * as Facts from "./facts.ts"
 import * as InlineTools from "../request/inlineTools.ts"
 import * as ErrorCodes from "../connection/errorCodes.ts"
@@ -33,7 +33,7 @@ export interface Step {
 
 export interface Context extends ChatResponse.Context {
   /** The reason of an error object inside the stream. */
-  readonly errorReason: (codes: ErrorCodes.Codes, body: string) => AiError.AiErrorReason
+  readonly errorReason: (codes: ErrorCodes.Codes, body: string, hasContent: boolean) => AiError.AiErrorReason
   /** The error of a body that ended too early. */
   readonly truncated: () => AiError.AiErrorReason
 }
@@ -57,6 +57,8 @@ export class ChatStream {
   private out: Array<Response.StreamPartEncoded> = []
   /** True if the present chunk is a piece of the answer. */
   private content = false
+  /** True if an earlier chunk was one. */
+  private hasContent = false
   private hasDeltas = false
   /** The index of the read choice. */
   private choice: number | undefined
@@ -69,15 +71,16 @@ export class ChatStream {
     this.blocks = TextBlocks.make(emit)
   }
 
-  push({ data, event }: Event): Step {
+  push(received: EventStream.Event): Step {
+    const { data, event } = received
     // An event without data is a keep-alive.
     if (data.trim() === "") return { parts: [] }
-    if (data.trim() === "[DONE]") return this.whole(true)
+    if (EventStream.isEnd(received)) return this.whole(true)
     let json: unknown
     try {
       json = JSON.parse(data)
     } catch {
-      if (event === "error") return { parts: [], failure: this.context.errorReason(ErrorCodes.codes(undefined), data) }
+      if (event === "error") return this.failed(undefined, data)
       // Of another name and in words, it is a keep-alive.
       if (event !== "message" && !/^\s*[{[]/.test(data)) return { parts: [] }
       return {
@@ -91,9 +94,7 @@ export class ChatStream {
     if (json === "[DONE]") return this.whole(true)
     if (json === null) return { parts: [] }
     const error = ErrorCodes.errorObject(json) ?? (event === "error" ? json : undefined)
-    if (error !== undefined) {
-      return { parts: [], failure: this.context.errorReason(ErrorCodes.codes(error), data) }
-    }
+    if (error !== undefined) return this.failed(error, data)
     const chunk = ChatResponse.decodeChunk(json, this.context.http)
     if (Result.isSuccess(chunk)) return this.pushChunk(chunk.success)
     // Servers send pings and reports of their own between chunks, and usage without choices.
@@ -110,6 +111,11 @@ export class ChatStream {
     if (this.facts.finishReason !== undefined) return this.whole(false)
     const failure = this.recognised ? undefined : this.strange
     return { parts: [], failure: failure ?? this.context.truncated() }
+  }
+
+  /** The end of the stream by an error object. */
+  private failed(error: unknown, body: string): Step {
+    return { parts: [], failure: this.context.errorReason(ErrorCodes.codes(error), body, this.hasContent) }
   }
 
   private write(kind: Wire.Piece["kind"], text: string): void {
@@ -201,6 +207,7 @@ export class ChatStream {
         this.content = true
       }
     }
+    this.hasContent ||= this.content
     return { parts: this.take(), content: this.content }
   }
 

@@ -25,7 +25,11 @@ export interface Rest {
   readonly other: string | undefined
 }
 
-const isWhole = (data: string): boolean => data.trim() === "[DONE]" || ToolArguments.isComplete(data)
+/** True for the event that ends a stream, in the spellings of servers that write it by hand. */
+export const isEnd = ({ data, event }: Event): boolean =>
+  /^\s*\[done\]\s*$/i.test(data) || (/^\s*done\s*$/i.test(data) && (event === "message" || event === "done"))
+
+const isWhole = (data: string): boolean => isEnd({ data, event: "message" }) || ToolArguments.isComplete(data)
 
 /** The events of one block: servers that omit the blank line between events send several as one. */
 const eventsIn = ({ data, event }: Event): ReadonlyArray<Event> => {
@@ -50,12 +54,20 @@ const kindOf = (beginning: string): "events" | "other" | undefined => {
 
 /** True for a text that is a body of events by its beginning. */
 export const isEventStream = (text: string): boolean =>
-  /^\uFEFF?\s*(?:(?:data|event|id|retry):|:)/.test(text) ||
+  /^\uFEFF?\s*(?:(?:data|event|id|retry|error):|:)/.test(text) ||
   (/^\s*\{/.test(text) && kindOf(text.trimStart()) === "events")
 
-/** Makes events of lines that are JSON: servers of newline-delimited JSON send them, and servers of events send errors so. */
+/**
+ * Makes events of lines that are JSON: servers of newline-delimited JSON send them, and servers of events send errors so. Older
+ * servers of llama.cpp send an error in a field of that name.
+ */
 const withFields = (lines: string): string =>
-  lines.replaceAll(/(?<=^|[\r\n])(?:\{[^\r\n]*|\[DONE\])(?=[\r\n])/g, (line) => `data: ${line}\n\n`)
+  lines
+    .replaceAll(/(?<=^|[\r\n])error:(?=[^\r\n]*\})/g, "event: error\ndata:")
+    .replaceAll(/(?<=^|[\r\n])(?:\{[^\r\n]*|\[DONE\])(?=[\r\n])/g, (line) => `data: ${line}\n\n`)
+
+/** Drops the field names within the data: gateways that frame the lines of another server repeat them. */
+const withoutField = (data: string): string => data.startsWith("data:") ? data.replaceAll(/^(?:data:\s*)+/gm, "") : data
 
 /** A parser for one body. `retry` fields are ignored: a chat completion cannot be resumed. */
 export const make = (): Parser => {
@@ -67,7 +79,7 @@ export const make = (): Parser => {
   let hasLines = false
   let events: Array<Event> = []
   const parser = Sse.makeParser((event) => {
-    if (event._tag === "Event") events.push(...eventsIn({ event: event.event, data: event.data }))
+    if (event._tag === "Event") events.push(...eventsIn({ event: event.event, data: withoutField(event.data) }))
   }, { maxEventSize: Number.POSITIVE_INFINITY })
   const feed = (text: string): ReadonlyArray<Event> => {
     const end = Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1

@@ -11,12 +11,19 @@ const reasons: ReadonlyMap<string, Response.FinishReason> = new Map<string, Resp
   ["end_turn", "stop"],
   ["stop_sequence", "stop"],
   ["complete", "stop"],
+  ["completed", "stop"],
+  ["finished", "stop"],
+  ["done", "stop"],
+  ["end", "stop"],
+  ["normal", "stop"],
+  ["end_of_turn", "stop"],
   ["length", "length"],
   ["max_tokens", "length"],
   ["max_output_tokens", "length"],
   ["max_completion_tokens", "length"],
   ["model_length", "length"],
   ["model_context_window_exceeded", "length"],
+  ["context_length_exceeded", "length"],
   ["tool_calls", "tool-calls"],
   ["tool_use", "tool-calls"],
   ["tool_call", "tool-calls"],
@@ -45,9 +52,12 @@ const failures: ReadonlySet<string> = new Set([
   "network_error"
 ])
 
+/** The name of an enumeration before a reason: gateways of Google's models print it. */
+const enumeration = /^(?:finish_?reason|stop_?reason)[._]/
+
 /** The spellings of a reason: whole, and the words of one with a detail, such as `content_filter: PROHIBITED_CONTENT`. */
 const spellings = (raw: string): ReadonlyArray<string> => {
-  const plain = raw.toLowerCase().replaceAll("-", "_")
+  const plain = raw.trim().toLowerCase().replaceAll("-", "_").replace(enumeration, "")
   return plain.includes(":") ? [plain, ...plain.split(":").map((word) => word.trim())] : [plain]
 }
 

@@ -13,6 +13,9 @@ const open = <const Fields extends Schema.Struct.Fields>(fields: Fields) =>
 
 const FunctionCall = open({ name: Text, arguments: Anything })
 
+/** Spellings of an absent list or object in languages without types. */
+const Absent = Schema.Literals(["", false])
+
 const Index = Schema.optional(Schema.NullOr(Schema.Union([Schema.Number, Schema.String])))
 
 export const ToolCall = open({
@@ -32,8 +35,10 @@ export const Message = open({
   reasoning_content: Anything,
   reasoning: Anything,
   refusal: Anything,
-  tool_calls: Schema.optional(Schema.NullOr(Schema.Array(Schema.NullOr(ToolCall)))),
-  function_call: Schema.optional(Schema.NullOr(FunctionCall)),
+  tool_calls: Schema.optional(Schema.NullOr(
+    Schema.Union([Schema.Array(Schema.NullOr(ToolCall)), ToolCall, Absent])
+  )),
+  function_call: Schema.optional(Schema.NullOr(Schema.Union([FunctionCall, Schema.Tuple([]), Absent]))),
   annotations: Anything,
   images: Anything
 })
@@ -53,7 +58,12 @@ const choiceHead = { index: Index, finish_reason: Anything, usage: Anything }
 export const Completion = Schema.Struct({
   ...head,
   choices: Schema.NullOr(
-    Schema.Array(Schema.Struct({ ...choiceHead, message: Schema.optional(Schema.NullOr(Message)) }))
+    Schema.Array(Schema.Struct({
+      ...choiceHead,
+      message: Schema.optional(Schema.NullOr(Message)),
+      /** The message of a gateway that sends one piece of a stream as its answer. */
+      delta: Schema.optional(Schema.NullOr(Message))
+    }))
   )
 })
 export type Completion = typeof Completion.Type
@@ -69,13 +79,30 @@ export const Chunk = Schema.Struct({
 })
 export type Chunk = typeof Chunk.Type
 
-/** The calls of a message, without the older `function_call`. */
-export const listedCalls = ({ tool_calls }: Message): ReadonlyArray<ToolCall> =>
-  (tool_calls ?? []).filter((call) => call !== null).map(named)
+const isBlank = (value: unknown): boolean => value === undefined || value === null || value === ""
+
+/**
+ * True for a call without id, name, arguments and unknown fields. Servers write every field of a message in each piece,
+ * also in an answer without calls.
+ */
+const isPlaceholder = ({ function: called, id, index: _, type: __, ...others }: ToolCall): boolean => {
+  const { arguments: args, name, ...unknown } = called ?? {}
+  return [id, name, args].every(isBlank) && Object.keys(others).length + Object.keys(unknown).length === 0
+}
+
+/** The calls of a message, without the older `function_call`. A server may send one call without a list. */
+export const listedCalls = ({ tool_calls: calls }: Message): ReadonlyArray<ToolCall> => {
+  if (!calls) return []
+  const listed = (Array.isArray(calls) ? calls : [calls]) as ReadonlyArray<ToolCall | null>
+  return listed.filter((call) => call !== null && !isPlaceholder(call)).map((call) => named(call!))
+}
 
 /** The older `function_call` of a message as a call. */
-export const olderCall = ({ function_call }: Message): ToolCall | undefined =>
-  function_call ? named({ function: function_call }) : undefined
+export const olderCall = ({ function_call: called }: Message): ToolCall | undefined => {
+  if (!called || Array.isArray(called)) return undefined
+  const call: ToolCall = { function: called as NonNullable<ToolCall["function"]> }
+  return isPlaceholder(call) ? undefined : named(call)
+}
 
 /** All calls of a message, with the older `function_call` among them. */
 export const toolCalls = (message: Message): ReadonlyArray<ToolCall> => {

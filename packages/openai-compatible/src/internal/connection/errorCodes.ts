@@ -15,9 +15,13 @@ export interface Codes {
 
 const isEmpty = (value: unknown): boolean => !value || value === "0"
 
-/** True for an error without content: servers send it next to a good answer. */
+/** Codes of success. */
+const successes: ReadonlySet<unknown> = new Set([0, "0", 200, "200"])
+
+/** True for an error without content, or with a code of success: servers send it next to a good answer. */
 const isBlank = (error: unknown): boolean =>
-  isEmpty(error) || (typeof error === "object" && Object.values(error as object).every(isEmpty))
+  isEmpty(error) || successes.has(ownField(error, "code")) ||
+  (typeof error === "object" && Object.values(error as object).every(isEmpty))
 
 /** True for a body that is itself an error: it says so, or has a code that is not one of success, and words for it. */
 const isError = (json: unknown): boolean =>

@@ -57,6 +57,8 @@ export interface FailedAnswer {
   readonly headers: Headers.Headers
   readonly body: string
   readonly codes: Codes
+  /** True if a part of the answer came before the error. */
+  readonly hasContent?: boolean
 }
 
 const identifier = (value: string): string | undefined => /^[\w.:/[\]-]{1,64}$/.test(value) ? value : undefined
@@ -84,8 +86,21 @@ const reasonOf = (answer: FailedAnswer, target: Target, now: number): AiError.Ai
     unknown(exchange, target) ??
     temporary(exchange) ??
     invalid(exchange) ??
-    unavailable(exchange.described, exchange.retryAfter)
+    unavailable(isBare(answer) ? unexplained(exchange) : exchange.described, exchange.retryAfter)
 }
+
+/**
+ * True for an error in words alone, in place of an answer that began well. Servers report failures of their own so, and a prompt that is too
+ * long for the model.
+ */
+const isBare = ({ codes, hasContent, status }: FailedAnswer): boolean =>
+  status < 300 && hasContent !== true && codes.all.size === 0 && codes.status === undefined
+
+/** The description of a refusal whose reason is unknown: the prompt may be too long. */
+const unexplained = ({ described, facts }: Exchange): Exchange["described"] => ({
+  ...described,
+  metadata: { openaiCompatible: { ...facts, kind: "unexplained" } }
+})
 
 /** Facts of a failed answer, without secrets. */
 interface Exchange {
@@ -196,14 +211,14 @@ const temporary = ({ codes, common, described, retryAfter, status }: Exchange): 
   return status !== undefined && (status >= 500 || busy.has(status)) ? unavailable(described, retryAfter) : undefined
 }
 
-const invalid = ({ codes, described, facts, parameter, status }: Exchange): Reason => {
+const invalid = (exchange: Exchange): Reason => {
+  const { codes, described, parameter, status } = exchange
   const isCoded = haveStatus(codes, ...ProviderCode.invalidStatuses)
   if (status === undefined && !isCoded) return undefined
   const isInvalid = status === undefined ? isCoded : ProviderCode.invalidStatuses.includes(status)
   const isUnexplained = isInvalid && (codes.param === undefined || ProviderCode.isPrompt(codes.param))
   return new AiError.InvalidRequestError({
-    ...described,
-    ...(isUnexplained ? { metadata: { openaiCompatible: { ...facts, kind: "unexplained" } } } : undefined),
+    ...(isUnexplained ? unexplained(exchange) : described),
     ...(parameter === undefined ? undefined : { parameter })
   })
 }
