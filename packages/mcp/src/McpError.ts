@@ -28,9 +28,11 @@ const textOf = (content: ReadonlyArray<McpSchema.ContentBlock>): string =>
 export class McpToolError extends Schema.TaggedError<McpToolError>()(
   "McpToolError",
   { ...about, content: Schema.Array(McpSchema.ContentBlock), structuredContent: Schema.optionalKey(Schema.Json) },
-  declare<{ readonly content: ReadonlyArray<McpSchema.ContentBlock> }>({
+  declare<{ readonly content: ReadonlyArray<McpSchema.ContentBlock>; readonly structuredContent?: Schema.Json }>({
     code: "mcp_tool_error",
-    model: ({ content }) => cut(textOf(content)) || "The tool failed and did not say why.",
+    model: ({ content, structuredContent: structured }) =>
+      cut(textOf(content) || (structured === undefined ? "" : JSON.stringify(structured))) ||
+      "The tool failed and did not say why.",
     outcome: "unknown"
   })
 ) {}

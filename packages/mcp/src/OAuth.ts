@@ -3,6 +3,8 @@
  * The flow itself is that of `@modelcontextprotocol/client`, an optional peer, which is loaded when a layer of this module is built.
  */
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
@@ -54,6 +56,11 @@ export interface Options {
   readonly provider: Provider
   /** The requested scope. Default: the one that the server names. */
   readonly scope?: string | undefined
+  /**
+   * Time after which a person is sent to the page again, if they have not authorized. Until then calls without authorization fail and leave
+   * the open page valid. Default: 10 minutes.
+   */
+  readonly reopenAfter?: Duration.Input | undefined
 }
 
 /**
@@ -145,6 +152,13 @@ const challengeOf = ({ extractWWWAuthenticateParams }: Sdk, response: HttpClient
 
 type Challenge = Exclude<ReturnType<typeof challengeOf>, undefined>
 
+/** The page that a person was sent to: the refused token, the scopes, and the time until which it is not replaced. */
+interface OpenPage {
+  readonly token: string | undefined
+  readonly scopes: string | undefined
+  readonly until: number
+}
+
 /** Makes the client: a request whose tokens are refused is sent once more with new ones. The server has not read it. */
 const make = Effect.fnUntraced(function*(options: Options) {
   const loaded = yield* sdk
@@ -152,6 +166,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const one = yield* Semaphore.make(1)
   const { origin } = new URL(options.url)
   const tokens = Effect.promise(async () => options.provider.tokens())
+  const reopenAfter = Duration.toMillis(Duration.fromInputUnsafe(options.reopenAfter ?? "10 minutes"))
 
   /** The scopes that have been requested: a server may name only those that a request lacks. */
   let scopes = options.scope
@@ -165,6 +180,10 @@ const make = Effect.fnUntraced(function*(options: Options) {
     }
   }
 
+  let page: OpenPage | undefined
+  const isOpen = (token: string | undefined, now: number): boolean =>
+    page !== undefined && page.token === token && page.scopes === scopes && now < page.until
+
   /** Number of ended flows. */
   let flows = 0
   const renewed = (used: Tokens | undefined, challenge: Challenge, flowsBefore: number) =>
@@ -172,15 +191,19 @@ const make = Effect.fnUntraced(function*(options: Options) {
       const current = yield* tokens
       // Another request has refreshed them meanwhile.
       if (current !== undefined && current.access_token !== used?.access_token) return current
-      // A flow that ended meanwhile sent a person to a page, or failed. Another one would replace the verifier of that page.
-      if (flows > flowsBefore) return undefined
+      const flow = flowOf(challenge, current)
+      const now = yield* Clock.currentTimeMillis
+      // A flow that ended meanwhile failed, or a person has a page. Another flow would replace the verifier of that page.
+      if (flows > flowsBefore || isOpen(current?.access_token, now)) return undefined
       const result = yield* Effect.ensuring(
-        authorize(loaded, options, base, flowOf(challenge, current)),
+        authorize(loaded, options, base, flow),
         Effect.sync(() => {
           flows++
         })
       )
-      return result === "AUTHORIZED" ? yield* tokens : undefined
+      if (result === "AUTHORIZED") return yield* tokens
+      page = { token: current?.access_token, scopes, until: now + reopenAfter }
+      return undefined
     })).pipe(
       Effect.catch((error) =>
         Effect.as(Effect.logWarning("The tokens of an MCP server could not be refreshed", error), undefined)

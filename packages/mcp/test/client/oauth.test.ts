@@ -151,18 +151,36 @@ describe("OAuth", () => {
     }))
 
   // Each flow stores a new verifier, so the code of an earlier page would be refused.
-  live("sends a person to one page for five calls at once", () =>
+  live("sends a person to one page for all calls until it is used", () =>
     Effect.gen(function*() {
       const { expire, state, url } = yield* guarded
       const { provider, redirections } = providerOf({ access_token: "access-1", token_type: "Bearer" })
       const tools = yield* toolsOf({ url, provider })
+      for (let page = 1; page <= 2; page++) {
+        expire()
+        for (let round = 1; round <= 3; round++) {
+          const errors = yield* Effect.all(Array.from({ length: 5 }, () => Effect.flip(call(tools, "pay"))), {
+            concurrency: "unbounded"
+          })
+          assert.deepStrictEqual(errors.map(({ reason }) => reason?._tag), Array(5).fill("McpUnauthorized"))
+          assert.deepStrictEqual([redirections.length, state.done], [page, page - 1])
+        }
+        yield* OAuth.finish({ url, provider }, { code: "code-1" }).pipe(Effect.provide(FetchHttpClient.layer))
+        provider.saveTokens({ access_token: state.access, token_type: "Bearer" })
+        yield* call(tools, "pay")
+        assert.strictEqual(state.done, page)
+      }
+    }))
+
+  live("sends a person to the page again after `reopenAfter`", () =>
+    Effect.gen(function*() {
+      const { expire, url } = yield* guarded
+      const { provider, redirections } = providerOf({ access_token: "access-1", token_type: "Bearer" })
+      const tools = yield* toolsOf({ url, provider, reopenAfter: 0 })
       expire()
       for (let page = 1; page <= 2; page++) {
-        const errors = yield* Effect.all(Array.from({ length: 5 }, () => Effect.flip(call(tools, "pay"))), {
-          concurrency: "unbounded"
-        })
-        assert.deepStrictEqual(errors.map(({ reason }) => reason?._tag), Array(5).fill("McpUnauthorized"))
-        assert.deepStrictEqual([redirections.length, state.done], [page, 0])
+        yield* Effect.flip(call(tools, "pay"))
+        assert.strictEqual(redirections.length, page)
       }
     }))
 

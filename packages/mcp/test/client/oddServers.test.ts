@@ -3,9 +3,10 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { HttpClient } from "effect/http"
 import { ChildProcess, type ChildProcessSpawner } from "effect/process"
+import { ErrorProjection } from "@recourse/core"
 import { Mcp } from "@recourse/mcp"
 import { call, live, overStdio, resultOf, versions } from "../support/helpers.ts"
-import { type Options, spellings } from "../servers/byHand.mjs"
+import { type Options, spellings, unnamed } from "../servers/byHand.mjs"
 import { overHttp } from "../servers/overHttp.ts"
 import { overSse } from "../servers/overSse.ts"
 
@@ -53,6 +54,7 @@ const results: Readonly<Record<string, readonly [result: unknown, blocks: Readon
   "a resource with null fields": [{
     content: [{ type: "resource", resource: { uri: "file:///a", mimeType: null, text: "seen" } }]
   }, ["resource"]],
+  "another spelling of isError": [{ content: [seen], is_error: false }, ["seen"]],
   "text as isError": [{ content: [seen], isError: "false" }, ["seen"]],
   "text only": ["seen", ["seen"]],
   "a list of blocks only": [[seen, seen], ["seen", "seen"]],
@@ -143,6 +145,48 @@ describe.each(Object.entries(over))("a response over %s", (_, connect) => {
         assert.strictEqual(outcome, errors[spelling] ?? 1)
       }))
   }
+})
+
+describe("a response to a request of HTTP", () => {
+  for (const spelling of Object.keys(unnamed)) {
+    for (const streams of [false, true]) {
+      live(`with ${spelling} is read ${streams ? "from a stream" : "from a body"}`, () =>
+        Effect.gen(function*() {
+          const { url } = yield* overHttp({ version: "2025-06-18", spelling }, { streams })
+          assert.include(yield* call(yield* tools(Mcp.http(url)), "read"), "did read")
+        }))
+    }
+  }
+
+  live("without the blank line behind its event is read, unless it is cut off", () =>
+    Effect.gen(function*() {
+      let isCut = false
+      const { url } = yield* overHttp({ version: "2025-06-18" }, {
+        before: (message, _, response) => {
+          if (message.method !== "tools/call") return false
+          const text = JSON.stringify({ jsonrpc: "2.0", id: message.id, result: { content: [seen] } })
+          response.writeHead(200, { "content-type": "text/event-stream" })
+          response.end(`id: 1\ndata: ${isCut ? text.slice(0, -5) : text}`)
+          return true
+        }
+      })
+      const listed = yield* tools(Mcp.http(url))
+      assert.strictEqual(yield* call(listed, "read"), "seen")
+      isCut = true
+      assert.strictEqual((yield* Effect.flip(call(listed, "read"))).reason?._tag, "McpResponseLost")
+    }))
+
+  live("with another spelling of `isError` is the error with its structured content", () =>
+    Effect.gen(function*() {
+      for (const flag of ["isError", "is_error"]) {
+        const result = { [flag]: true, content: [], structuredContent: { problem: "no such city" } }
+        const { url } = yield* overHttp({ version: "2025-06-18", result })
+        const listed = yield* Mcp.tools({ name: "s", connect: Mcp.http(url), toolErrors: "fail" })
+        const error = yield* Effect.flip(resultOf(listed, "read"))
+        assert.strictEqual(error.reason?._tag, "McpToolError")
+        assert.include((yield* ErrorProjection.forModel(error, "t")).message_for_model, "no such city")
+      }
+    }))
 })
 
 describe("a process that ends behind its response", () => {

@@ -26,5 +26,6 @@ export interface ServerByHand {
 export const stateless: string
 export const defaultTools: ReadonlyArray<unknown>
 export const spellings: { readonly [name: string]: (response: object) => unknown }
+export const unnamed: { readonly [name: string]: (response: object) => unknown }
 export const textOf: (message: unknown) => string
 export const makeServer: (options: Options) => ServerByHand

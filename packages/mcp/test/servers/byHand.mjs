@@ -29,6 +29,12 @@ export const spellings = {
   "its code as text": (response) => ({ ...without("result", response), error: { code: "-32601", message: "boom" } })
 }
 
+/** Responses that only the request of HTTP which they answer identifies. */
+export const unnamed = {
+  "no id": (response) => without("id", response),
+  "null as its id": (response) => ({ ...response, id: null })
+}
+
 /**
  * A server. `refusal` is its error for methods of other versions, `strict` refuses another version at `initialize`, `reports` the
  * progress notifications of a call, `changes` adds a tool in a call, `structured` is the structured content of each result: `"@12@"` is sent as
@@ -75,7 +81,7 @@ export const makeServer = ({ version, tools = defaultTools, refusal, strict = fa
           // The notification may go another way than the answer.
           await new Promise((resolve) => setTimeout(resolve, 40))
         }
-        const spelled = spellings[spelling] ?? ((response) => response)
+        const spelled = spellings[spelling] ?? unnamed[spelling] ?? ((response) => response)
         if (result !== undefined) return spelled(done(typeof result === "object" && result !== null && !Array.isArray(result) ? { ...complete, ...result } : result))
         if (structured !== undefined) return spelled(done({ ...complete, content: [], structuredContent: structured }))
         return spelled(done({ ...complete, content: [{ type: "text", text: `did ${params.name} for ${version}` }] }))

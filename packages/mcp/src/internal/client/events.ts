@@ -49,23 +49,42 @@ export interface Position {
   isAnswered: boolean
 }
 
-/** Reads the events of a stream of bytes, and notes the position. */
+const isJsonText = (text: string): boolean => {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Reads the events of a stream of bytes, and notes the position. Servers omit the blank line behind the last event: it is read if it is
+ * whole.
+ */
 export const events = <E>(
   bytes: Stream.Stream<Uint8Array, E>,
   position?: Position
 ): Stream.Stream<ServerEvent, E | McpClientError> =>
   Stream.suspend(() => {
     const found: Array<ServerEvent> = []
+    let hasEnded = false
     const parser = makeParser((event) => {
       if (event._tag === "Retry") {
         if (position !== undefined) position.retry = event.duration
         return
       }
+      if (hasEnded && !isJsonText(event.data)) return
       if (position !== undefined && event.id !== undefined && event.id !== "") position.lastEventId = event.id
       if (event.data !== "") found.push({ event: event.event, data: event.data })
     }, { maxEventSize })
+    const end = Stream.suspend(() => {
+      hasEnded = true
+      return Stream.succeed("\n\n")
+    })
     return bytes.pipe(
       Stream.decodeText(),
+      Stream.concat(end),
       Stream.flatMap((chunk) => {
         const error = parser.feed(chunk)
         const read = Stream.fromIterable(found.splice(0))
@@ -92,7 +111,7 @@ const filtered = (messages: ReadonlyArray<McpSchema.JsonRpcMessage>, inbox: Inbo
 
 /** Returns the messages of an event, without notifications, and without responses to other requests. */
 export const answersIn = ({ data }: ServerEvent, inbox: Inbox, request?: RequestId) => {
-  const messages = messagesIn(data)
+  const messages = messagesIn(data, request)
   if (messages === undefined) inbox.skip()
   return filtered(messages ?? [], inbox, request)
 }
@@ -115,7 +134,7 @@ export const filteredEvents = <E>(
 
 /** The one message of a response of JSON as text, with the numbers of `messagesIn` and without unknown fields, or the text itself. */
 const exactText = (text: string, inbox: Inbox, request: RequestId): string => {
-  const messages = filtered(messagesIn(text) ?? [], inbox, request)
+  const messages = filtered(messagesIn(text, request) ?? [], inbox, request)
   return messages.length === 1 ? JSON.stringify(messages[0]) : text
 }
 

@@ -39,8 +39,11 @@ const errorOf = (value: unknown): NonNullable<McpSchema.JsonRpcResponse["error"]
   }
 }
 
-/** Returns the message without unknown fields, or `undefined` if the value is no JSON-RPC message. */
-const messageOf = (value: unknown): McpSchema.JsonRpcMessage | undefined => {
+/**
+ * Returns the message without unknown fields, or `undefined` if the value is no JSON-RPC message. `request` is the id of a response without
+ * one, in the body that answers that request alone.
+ */
+const messageOf = (value: unknown, request: string | number | undefined): McpSchema.JsonRpcMessage | undefined => {
   if (!isMessage(value)) return undefined
   const jsonrpc = "2.0" as const
   const [id, method, result] = [own(value, "id"), own(value, "method"), own(value, "result")]
@@ -48,7 +51,7 @@ const messageOf = (value: unknown): McpSchema.JsonRpcMessage | undefined => {
     const params = paramsOf(own(value, "params"))
     return isId(id) ? { jsonrpc, id, method, ...params } : { jsonrpc, method, ...params }
   }
-  const answered = answeredId(id)
+  const answered = answeredId(id ?? request)
   const error = errorOf(own(value, "error"))
   const isCoded = Number.isInteger(own(own(value, "error"), "code"))
   if (error !== undefined && (isCoded || (isId(answered) && (result ?? undefined) === undefined))) {
@@ -91,14 +94,14 @@ const parse = (text: string): unknown => {
   return value
 }
 
-const parsed = (text: string): ReadonlyArray<McpSchema.JsonRpcMessage> | undefined => {
+const parsed = (text: string, request?: string | number): ReadonlyArray<McpSchema.JsonRpcMessage> | undefined => {
   let value: unknown
   try {
     value = parse(text)
   } catch {
     return undefined
   }
-  const messages = (Array.isArray(value) ? value : [value]).map(messageOf)
+  const messages = (Array.isArray(value) ? value : [value]).map((one) => messageOf(one, request))
   return messages.length > 0 && messages.every(Predicate.isNotUndefined) ? messages : undefined
 }
 
@@ -107,10 +110,13 @@ const maxTries = 8
 
 /**
  * Returns the messages of a text: of a batch, all. A message behind text that is not JSON, such as a progress bar
- * without an end of line, is found. Returns `undefined` for noise.
+ * without an end of line, is found. Returns `undefined` for noise. `request`: the id of the request that the text answers.
  */
-export const messagesIn = (text: string): ReadonlyArray<McpSchema.JsonRpcMessage> | undefined => {
-  const whole = parsed(text)
+export const messagesIn = (
+  text: string,
+  request?: string | number
+): ReadonlyArray<McpSchema.JsonRpcMessage> | undefined => {
+  const whole = parsed(text, request)
   if (whole !== undefined || !text.trimEnd().endsWith("}")) return whole
   let start = -1
   for (let tries = 0; tries < maxTries; tries++) {

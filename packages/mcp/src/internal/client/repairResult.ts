@@ -100,7 +100,7 @@ const firstOfAnyStructure: ProtocolVersion = "2026-07-28"
 export const repairResult = (version: ProtocolVersion) => (given: unknown): unknown => {
   const raw = isFields(given) && !Array.isArray(given) ? given : { content: given }
   if (isOther(raw)) return raw
-  const { _meta, content, isError, resultType, structuredContent, ...others } = withoutNulls(raw)
+  const { _meta, content, is_error, isError = is_error, resultType, structuredContent, ...others } = withoutNulls(raw)
   const isStructured = isFields(structuredContent) || version >= firstOfAnyStructure
   const known = blocksOf(content, version)
   const isBare = known.length === 0 && (structuredContent === undefined || !isStructured)
