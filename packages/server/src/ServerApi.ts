@@ -12,7 +12,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Decision } from "@recourse/core/Approval"
-import { Capabilities, Completion, Message, openAiError, problems, Run, Thread } from "./internal/api/schemas.ts"
+import { Capabilities, Completion, Message, Model, openAiError, problems, Run, Thread } from "./internal/api/schemas.ts"
 import { operator } from "./internal/api/operatorGroup.ts"
 import { always, eventStream, lastEventId, nothing, ofBody } from "./internal/api/routeParts.ts"
 import {
@@ -162,15 +162,12 @@ const wires = HttpApiGroup.make("wires").add(
     error: [401, 403, 415, 429, 500, 501].map(openAiError)
   }),
   HttpApiEndpoint.get("models", "/v1/models", {
-    success: Schema.Struct({
-      object: Schema.Literal("list"),
-      data: Schema.Array(Schema.Struct({
-        id: Schema.String,
-        object: Schema.Literal("model"),
-        created: Schema.Int,
-        owned_by: Schema.String
-      }))
-    }),
+    success: Schema.Struct({ object: Schema.Literal("list"), data: Schema.Array(Model) }),
+    error: completionErrors
+  }),
+  HttpApiEndpoint.get("model", "/v1/models/:model", {
+    params: { model: Schema.String },
+    success: Model,
     error: completionErrors
   })
 )

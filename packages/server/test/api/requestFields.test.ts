@@ -299,6 +299,7 @@ describe("AG-UI", () => {
       for (
         const [part, mediaType] of [
           [{ type: "binary", mimeType: "image/png", data: "aGk=", filename: "a.png" }, "image/png"],
+          [{ type: "binary", mimeType: "image/png", url: "data:image/png;base64,aGk=" }, "image/png"],
           [{ type: "image", source }, "image/png"],
           [{ type: "audio", source: { ...source, mimeType: "audio/wav" } }, "audio/wav"],
           [
@@ -325,7 +326,7 @@ describe("AG-UI", () => {
         const answer = yield* send(part)
         assert.deepStrictEqual([answer.status, answer.text.includes("\"param\"")], [400, true], answer.text)
       }
-      assert.strictEqual((yield* server.runs.list()).length, 4)
+      assert.strictEqual((yield* server.runs.list()).length, 5)
     }))
 })
 
@@ -345,13 +346,17 @@ describe("useChat and the server's own routes", () => {
           ({ status }) => status
         )
       assert.strictEqual(yield* send(message({ metadata: { at: 1 } })), 200)
+      assert.strictEqual(yield* send(message({ createdAt: "2026-01-01T00:00:00Z", content: "Hi" })), 200)
+      assert.strictEqual(yield* send(message(), { trigger: undefined }), 200)
+      assert.strictEqual(yield* send(message(), { trigger: "resume" }), 400)
+      assert.strictEqual(yield* send({ id: "m1", role: "user", content: "Hi" }), 400)
       assert.strictEqual(yield* send(message({ odd: 1 })), 400)
       assert.strictEqual(yield* send(message(), { model: "gpt-5" }), 400)
       assert.strictEqual(yield* send(message({}, [{ type: "data-place", data: "Rome" }])), 400)
       const post = (path: string, body: unknown) => Effect.map(server.post(path, body), ({ status }) => status)
       assert.strictEqual(yield* post("/runs", { agent: "clerk", message: "Hi", model: "gpt-5" }), 400)
       assert.strictEqual(yield* post("/runs", { agent: "clerk", message: "Hi", key: "k" }), 202)
-      assert.strictEqual((yield* server.runs.list()).length, 2)
+      assert.strictEqual((yield* server.runs.list()).length, 4)
       assert.isTrue(Object.keys(RequestFields.useChat).every((name) => name !== "model"))
     }))
 })

@@ -173,6 +173,7 @@ describe("ServerApi", () => {
         yield* fits("operator.stop", yield* olga.operator.stop({ ...full, params: { run: failed.runId }, payload: {} }))
         yield* ada.threads.delete({ params: { thread: "t1" } })
         yield* fits("wires.models", yield* ada.wires.models(full))
+        yield* fits("wires.model", yield* ada.wires.model({ ...full, params: { model: "clerk" } }))
         yield* fits("health.ready", yield* ada.health.ready(full))
       }).pipe(Effect.scoped),
     30_000

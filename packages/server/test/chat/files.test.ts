@@ -12,7 +12,6 @@ const addresses: Readonly<Record<string, readonly [url: string, sent: string | u
   "bytes in lines": ["data:image/png;base64,aG\r\nk=", "data:image/png;base64,aGk="],
   "a parameter of the media type": ["data:audio/webm;codecs=opus;base64,aGk=", "data:audio/webm;base64,aGk="],
   "text": ["data:image/svg+xml;utf8,%3Csvg/%3E", "data:image/svg+xml;base64,PHN2Zy8+"],
-  "no bytes": ["data:image/png;base64,", undefined],
   "bytes that are no base64": ["data:image/png;base64,%%%", undefined],
   "bytes that are cut": ["data:image/png;base64,aGkhY", undefined],
   "text that is no percent encoding": ["data:text/plain,100%", undefined],
@@ -42,8 +41,28 @@ const routes: Readonly<Record<string, readonly [path: string, body: (url: string
   })]
 }
 
+/** Addresses of empty files, with the text that the model is sent. */
+const empty: Readonly<Record<string, string>> = {
+  "data:image/png;base64,": "[The file is empty: image/png]",
+  "data:text/plain,": "[The file is empty: text/plain]",
+  "data:;base64,": "[The file is empty]",
+  "data:": "[The file is empty]"
+}
+
 describe.each(Object.keys(routes))("a file of a request of %s", (route) => {
   const [path, bodyOf] = routes[route]!
+  for (const [url, sent] of Object.entries(empty)) {
+    it.live(`without bytes is the text that it is empty: ${url}`, () =>
+      Effect.gen(function*() {
+        const server = yield* serve([ScriptedModel.text("Seen.")])
+        assert.strictEqual((yield* server.post(path, bodyOf(url))).status, 200)
+        const { prompt } = yield* server.model.lastRequest
+        const [message] = prompt.content
+        const [part] = message?.role === "user" ? message.content : []
+        assert.deepInclude(part, { type: "text", text: sent })
+      }))
+  }
+
   for (const [name, [url, sent]] of Object.entries(addresses)) {
     it.live(`with ${name} is ${sent === undefined ? "refused" : "sent"}`, () =>
       Effect.gen(function*() {

@@ -87,6 +87,9 @@ describe("chat completions", () => {
       const openai = client(server.url)
       const models = yield* Effect.promise(() => openai.models.list())
       assert.deepStrictEqual(models.data.map(({ id }) => id), ["clerk"])
+      assert.deepStrictEqual(yield* Effect.promise(() => openai.models.retrieve("clerk")), models.data[0]!)
+      const unknown = yield* Effect.promise(() => openai.models.retrieve("other").catch((error: unknown) => error))
+      assert.instanceOf(unknown, OpenAI.NotFoundError)
       const whole = yield* Effect.promise(() =>
         openai.chat.completions.create({ model: "clerk", messages: [{ role: "user", content: "Search x" }] })
       )

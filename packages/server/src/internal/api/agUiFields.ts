@@ -3,6 +3,8 @@ import { type Fields, inert, isEmpty, refused, used } from "./fields.ts"
 
 const ofPage = "It is the page's own"
 
+const isDataAddress = (value: unknown): boolean => typeof value === "string" && value.startsWith("data:")
+
 /** A part of a user's message. `binary` is the form of 0.0.59. */
 const agUiPartFields: Fields = {
   type: used,
@@ -13,7 +15,7 @@ const agUiPartFields: Fields = {
   },
   mimeType: used,
   data: used,
-  url: refused("Send files as data: the server fetches no files for a page"),
+  url: refused("Send files as data: the server fetches no files for a page", isDataAddress),
   filename: used,
   id: inert(ofPage),
   metadata: inert(ofPage)

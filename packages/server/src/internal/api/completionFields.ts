@@ -50,7 +50,8 @@ const partFields: Fields = {
     }
   },
   input_audio: refused("Send sound as `file` with a data: address"),
-  prompt_cache_breakpoint: inert(ofProvider)
+  prompt_cache_breakpoint: inert(ofProvider),
+  cache_control: inert("It concerns the service of a model")
 }
 
 const messageFields: Fields = {

@@ -26,7 +26,8 @@ export const ThreadId = Schema.String.check(
 export const ChatRequest = Schema.Struct({
   id: ThreadId,
   messages: Schema.Array(Schema.Unknown),
-  trigger: Schema.Literals(["submit-message", "regenerate-message"]),
+  /** Absent in the request of a page that makes it by `prepareSendMessagesRequest`: a message is sent. */
+  trigger: Schema.optional(Schema.NullOr(Schema.Literals(["submit-message", "regenerate-message"]))),
   messageId: Schema.optional(Schema.NullOr(Schema.String)),
   /** Edited arguments of calls that wait, by the id of the approval; the page adds them as `body`. */
   edits: Schema.optional(Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Json)))
@@ -74,6 +75,12 @@ export const AgUiPart = Schema.Union([
     type: Schema.Literal("binary"),
     mimeType: Schema.String,
     data: Schema.String,
+    filename: Schema.optional(Schema.String)
+  }),
+  Schema.Struct({
+    type: Schema.Literal("binary"),
+    mimeType: Schema.String,
+    url: Schema.String,
     filename: Schema.optional(Schema.String)
   })
 ])

@@ -96,6 +96,14 @@ export const Waiting = Schema.Struct({
 })
 
 /** A chat completion, whole. */
+/** An agent as a model of OpenAI's protocol. */
+export const Model = Schema.Struct({
+  id: Schema.String,
+  object: Schema.Literal("model"),
+  created: Schema.Int,
+  owned_by: Schema.String
+})
+
 export const Completion = Schema.Struct({
   id: Schema.String,
   object: Schema.Literal("chat.completion"),

@@ -26,5 +26,7 @@ export const uiMessageFields: Fields = {
   role: used,
   parts: used,
   metadata: inert("It is the page's own"),
+  createdAt: inert("Pages of earlier versions store it"),
+  content: inert("Pages of earlier versions store the text next to the parts"),
   messageId: inert("`useChat` copies the option of `sendMessage`; the message is known by its `id`")
 }

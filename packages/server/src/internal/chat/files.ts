@@ -17,23 +17,25 @@ export interface RequestFile {
 
 const isMediaType = (text: string | undefined): text is string => /^[\w.+-]+\/[\w.+-]+$/.test(text ?? "")
 
-/** Standard base64 with its padding, or `undefined` if it has no bytes. */
+/** Standard base64 with its padding, or `undefined` if it cannot be read. */
 const base64Of = (data: string): string | undefined => {
   const plain = data.replaceAll(/\s/g, "").replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, "")
   const padded = plain.padEnd(Math.ceil(plain.length / 4) * 4, "=")
-  return plain === "" || Result.isFailure(Base64.decode(padded)) ? undefined : padded
+  return Result.isFailure(Base64.decode(padded)) ? undefined : padded
 }
 
 /** The base64 of text with percent encoding, as in the address of an SVG. */
 const base64OfText = (text: string): string | undefined => {
   try {
-    return text === "" ? undefined : Base64.encode(decodeURIComponent(text))
+    return Base64.encode(decodeURIComponent(text))
   } catch {
     return undefined
   }
 }
 
 const readAddress = (url: string): { readonly mediaType: string | undefined; readonly data: string } | undefined => {
+  // Browsers read an empty file so.
+  if (url === "data:") return { mediaType: undefined, data: "" }
   const [, head, body] = /^data:([^,]*),(.*)$/s.exec(url) ?? []
   if (head === undefined || body === undefined) return undefined
   const [mediaType, ...parameters] = head.split(";")
@@ -41,13 +43,23 @@ const readAddress = (url: string): { readonly mediaType: string | undefined; rea
   return data === undefined ? undefined : { mediaType, data }
 }
 
-/** Converts a file for a model. Fails with `BadRequest` for another address, without a media type, and for bytes that cannot be read. */
+/** The text for an empty file: models' servers refuse one. */
+const emptyFile = (fileName: string | undefined, mediaType: string | undefined): Prompt.TextPart => {
+  const facts = [fileName, mediaType].filter((fact) => fact !== undefined && fact !== "")
+  return Prompt.makePart("text", { text: `[The file is empty${facts.length === 0 ? "" : `: ${facts.join(", ")}`}]` })
+}
+
+/**
+ * Converts a file for a model; an empty one is a text that says so. Fails with `BadRequest` for another address, without a media type, and
+ * for bytes that cannot be read.
+ */
 export const filePart = (
   { fileName, mediaType: given, url }: RequestFile,
   param: string
-): Effect.Effect<Prompt.FilePart, BadRequest> => {
+): Effect.Effect<Prompt.FilePart | Prompt.TextPart, BadRequest> => {
   const read = readAddress(url)
   const mediaType = [given, read?.mediaType].find(isMediaType)
+  if (read?.data === "") return Effect.succeed(emptyFile(fileName, mediaType))
   if (read === undefined || mediaType === undefined) {
     const problem = `${param}: send files as data: addresses with their media type and their bytes in base64`
     return Effect.fail(new BadRequest({ problem, param }))

@@ -57,8 +57,9 @@ const partOf = (
     case "text":
       return Effect.succeed(Prompt.makePart("text", { text: part.text }))
     case "binary": {
-      const { data, filename: fileName, mimeType: mediaType } = part
-      return filePart({ url: dataUrl(mediaType, data), mediaType, fileName }, param)
+      const { filename: fileName, mimeType: mediaType } = part
+      const url = "data" in part ? dataUrl(mediaType, part.data) : part.url
+      return filePart({ url, mediaType, fileName }, param)
     }
     default: {
       const { mimeType: mediaType, value } = part.source

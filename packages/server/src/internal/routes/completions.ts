@@ -78,11 +78,20 @@ const post = Effect.fnUntraced(function*(config: Config) {
   return eventStream(config.frames.of(wire, { runId, segment: 0 }, { behind: "data: [DONE]\n\n" }))
 })
 
+/** An agent as a model of OpenAI's protocol. */
+const modelOf = (id: string) => ({ id, object: "model", created: 0, owned_by: "recourse" })
+
 const models = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "chat")
   const allowed = [...config.agents.keys()].filter((name) => principal.agents?.includes(name) ?? true)
-  const data = allowed.map((id) => ({ id, object: "model", created: 0, owned_by: "recourse" }))
-  return Response.jsonUnsafe({ object: "list", data })
+  return Response.jsonUnsafe({ object: "list", data: allowed.map(modelOf) })
+})
+
+const model = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "chat")
+  const { model = "" } = yield* HttpRouter.params
+  yield* mayRun(principal, model, config.agents)
+  return Response.jsonUnsafe(modelOf(model))
 })
 
 /** The Responses protocol is not served: its clients are referred to the served one. */
@@ -97,5 +106,6 @@ const responses = Effect.fnUntraced(function*(config: Config) {
 export const completionRoutes = (config: Config) => [
   HttpRouter.route("POST", "/v1/chat/completions", answered(post(config), "openai")),
   HttpRouter.route("POST", "/v1/responses", answered(responses(config), "openai")),
-  HttpRouter.route("GET", "/v1/models", answered(models(config), "openai"))
+  HttpRouter.route("GET", "/v1/models", answered(models(config), "openai")),
+  HttpRouter.route("GET", "/v1/models/:model", answered(model(config), "openai"))
 ]

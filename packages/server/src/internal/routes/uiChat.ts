@@ -149,14 +149,14 @@ const post = Effect.fnUntraced(function*(config: Config) {
   yield* checkFields(uiMessageFields, last, `messages[${request.messages.length - 1}]`)
   const message = yield* Effect.mapError(decodeMessage(last), unfit("The last message"))
   const owner = principal.id
-  if (request.trigger === "submit-message" && message.role === "assistant") {
+  const isNew = request.trigger !== "regenerate-message"
+  if (isNew && message.role === "assistant") {
     const decided = yield* answersOf(message, request.edits ?? {})
     if (decided.length > 0) yield* need(principal, "decide")
     const answers = [...decided, ...(yield* outputsOf(config, owner, message))]
     if (answers.length === 0) return yield* new BadRequest({ problem: "The last message answers no question" })
     return response(config, yield* config.chats.decide({ owner, thread, by: owner }, answers), thread)
   }
-  const isNew = request.trigger === "submit-message"
   if (isNew && message.role !== "user") {
     return yield* new BadRequest({ problem: "The last message is not the user's" })
   }
