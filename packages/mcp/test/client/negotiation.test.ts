@@ -158,6 +158,11 @@ describe.each(versions)("Mcp.layerServer for a client of %s", (protocol) => {
 })
 
 describe("noise on standard output", () => {
+  const notification = JSON.stringify({
+    jsonrpc: "2.0",
+    method: "notifications/message",
+    params: { level: "info", data: "}{\"" }
+  })
   const noises: Readonly<Record<string, object>> = {
     "lines of text": { noise: ["Starting server v1.2 ...", "", "\u001b[32mready\u001b[0m"] },
     "JSON that is not JSON-RPC": {
@@ -171,6 +176,8 @@ describe("noise on standard output", () => {
       ]
     },
     "text before a message": { partial: "loading {1/3} ... " },
+    "a message in the same line": { partial: notification },
+    "text and messages in the same line": { partial: `loading {1/3} ${notification} ${notification}` },
     "answers to requests that were not made": { noise: ["{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}"] }
   }
   for (const [name, options] of Object.entries(noises)) {

@@ -105,12 +105,25 @@ const parsed = (text: string, request?: string | number): ReadonlyArray<McpSchem
   return messages.length > 0 && messages.every(Predicate.isNotUndefined) ? messages : undefined
 }
 
+/** The messages from a start to the end of a text, one behind the other: servers omit the end of line between two. */
+const sequenceAt = (text: string, start: number): ReadonlyArray<McpSchema.JsonRpcMessage> | undefined => {
+  const found: Array<McpSchema.JsonRpcMessage> = []
+  for (let at = start; at < text.length;) {
+    const end = text[at] === "{" ? JsonText.objectEnd(text, at) : undefined
+    const messages = end === undefined ? undefined : parsed(text.slice(at, end))
+    if (end === undefined || messages === undefined) return undefined
+    found.push(...messages)
+    at = end + text.slice(end).search(/\S|$/)
+  }
+  return found
+}
+
 /** Number of tried starts of an object in one line of noise. */
 const maxTries = 8
 
 /**
- * Returns the messages of a text: of a batch, all. A message behind text that is not JSON, such as a progress bar
- * without an end of line, is found. Returns `undefined` for noise. `request`: the id of the request that the text answers.
+ * Returns the messages of a text: of a batch, all. Messages behind text that is not JSON, such as a progress bar
+ * without an end of line, or behind each other are found. Returns `undefined` for noise. `request`: the id of the request that the text answers.
  */
 export const messagesIn = (
   text: string,
@@ -122,7 +135,7 @@ export const messagesIn = (
   for (let tries = 0; tries < maxTries; tries++) {
     start = text.indexOf("{", start + 1)
     if (start < 0) return undefined
-    const found = parsed(text.slice(start))
+    const found = sequenceAt(text, start)
     if (found !== undefined) return found
   }
   return undefined
