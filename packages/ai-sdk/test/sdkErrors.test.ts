@@ -13,6 +13,7 @@ import {
   TypeValidationError,
   UnsupportedFunctionalityError
 } from "@ai-sdk/provider"
+import type { LanguageModelV4StreamPart } from "@ai-sdk/provider"
 import { assert, describe, it } from "@effect/vitest"
 import { AiSdk } from "@recourse/ai-sdk"
 import { ProviderResponse } from "@recourse/core"
@@ -86,6 +87,25 @@ describe("errors of the AI SDK", () => {
         }]
       ]
       for (const [thrown, expected] of cases) assert.deepInclude((yield* failureOf(thrown)).reason, expected)
+    }))
+
+  it.effect("in words alone are unexplained in place of an answer only", () =>
+    Effect.gen(function*() {
+      const kindOf = (error: unknown, ...before: ReadonlyArray<LanguageModelV4StreamPart>) =>
+        LanguageModel.streamText({ prompt: "Hi" }).pipe(
+          Stream.runDrain,
+          Effect.flip,
+          Effect.map((failure) => factsOf(failure)?.["kind"]),
+          Effect.provide(AiSdk.layer(v4({ stream: [...before, { type: "error", error }] }).model))
+        )
+      for (const words of ["too long", { message: "too long" }, { error: { message: "too long" } }]) {
+        assert.strictEqual(yield* kindOf(words), "unexplained")
+        assert.strictEqual(yield* kindOf(words, { type: "stream-start", warnings: [] }), "unexplained")
+        const text = [{ type: "text-start", id: "t" }, { type: "text-delta", id: "t", delta: "Hi" }] as const
+        assert.isUndefined(yield* kindOf(words, ...text))
+      }
+      assert.isUndefined(yield* kindOf({ message: "slow", code: "rate_limit_exceeded" }))
+      assert.isUndefined(yield* kindOf(new RangeError("too long")))
     }))
 
   it.effect("are decoded by status or code if they only look alike", () =>

@@ -40,12 +40,16 @@ export const blank = (method: Method): AiError.AiError =>
   make(method, new AiError.InvalidResponseError({ description: offProtocol }))
 
 /** Converts any exception or stream error of a provider package to an `AiError`. */
-export const fromUnknown = (method: Method, error: unknown): Effect.Effect<AiError.AiError> =>
+export const fromUnknown = (
+  method: Method,
+  error: unknown,
+  isInPlaceOfAnswer = false
+): Effect.Effect<AiError.AiError> =>
   AiError.isAiError(error)
     ? Effect.succeed(error)
     : Effect.map(
       Effect.all([Clock.currentTimeMillis, Redaction.Redaction]),
-      ([now, redactor]) => make(method, readable(error, { now, scrub: redactor.text }))
+      ([now, redactor]) => make(method, readable(error, { now, scrub: redactor.text, isInPlaceOfAnswer }))
     )
 
 /** Calls a provider package; interruption aborts the signal. */
@@ -113,11 +117,15 @@ const fromResponseError = (error: unknown, surroundings: Surroundings): AiError.
   return undefined
 }
 
-const unclassified = (error: unknown, { scrub }: Surroundings): AiError.AiErrorReason =>
+/** An error in words alone, in place of an answer, may be about a prompt that is too long. */
+const unclassified = (error: unknown, { isInPlaceOfAnswer, scrub }: Surroundings): AiError.AiErrorReason =>
   ProviderResponse.keep(
     new AiError.UnknownError({
       description: "The provider package failed for a reason it does not classify",
-      metadata: metadata({ error: error instanceof Error ? error.name : typeof error })
+      metadata: metadata({
+        error: error instanceof Error ? error.name : typeof error,
+        kind: isInPlaceOfAnswer === true && !(error instanceof Error) ? "unexplained" : undefined
+      })
     }),
     error instanceof Error ? error.message : undefined,
     scrub

@@ -13,6 +13,8 @@ export interface Surroundings {
   readonly now: number
   /** Redacts a text. */
   readonly scrub: (text: string) => string
+  /** True for an error in a stream before any part of the answer. */
+  readonly isInPlaceOfAnswer?: boolean | undefined
 }
 
 export const offProtocol = "The provider's answer does not follow its protocol"

@@ -66,7 +66,8 @@ class ReadFailure {
   }
 }
 
-const fail = (cause: unknown) => Effect.flatMap(Errors.fromUnknown("streamText", cause), Effect.fail)
+const fail = (cause: unknown, isInPlaceOfAnswer = false) =>
+  Effect.flatMap(Errors.fromUnknown("streamText", cause, isInPlaceOfAnswer), Effect.fail)
 
 class Assembly {
   private readonly reader: Reader
@@ -74,6 +75,7 @@ class Assembly {
   private holding = false
   private readonly isRepeated = repeatedCalls()
   private text = ""
+  private hasContent = false
   private finished: Extract<LanguageModelV4StreamPart, { type: "finish" }> | undefined
 
   constructor(reader: Reader) {
@@ -85,8 +87,9 @@ class Assembly {
   }
 
   next(part: LanguageModelV4StreamPart): Effect.Effect<ReadonlyArray<Response.StreamPartEncoded>, AiError.AiError> {
-    if (part.type === "error") return fail(part.error)
+    if (part.type === "error") return fail(part.error, !this.hasContent)
     return Effect.sync(() => {
+      this.hasContent ||= activityOf(part) === "content"
       if (part.type === "finish") {
         this.finished = part
         return []
