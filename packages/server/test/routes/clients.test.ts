@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect } from "effect"
 import { EventSource } from "eventsource"
-import OpenAI from "openai"
+import OpenAI, { NotFoundError } from "openai"
 import { headersOf, serve } from "../support/kit.ts"
 
 describe("AG-UI", () => {
@@ -89,7 +89,7 @@ describe("chat completions", () => {
       assert.deepStrictEqual(models.data.map(({ id }) => id), ["clerk"])
       assert.deepStrictEqual(yield* Effect.promise(() => openai.models.retrieve("clerk")), models.data[0]!)
       const unknown = yield* Effect.promise(() => openai.models.retrieve("other").catch((error: unknown) => error))
-      assert.instanceOf(unknown, OpenAI.NotFoundError)
+      assert.instanceOf(unknown, NotFoundError)
       const whole = yield* Effect.promise(() =>
         openai.chat.completions.create({ model: "clerk", messages: [{ role: "user", content: "Search x" }] })
       )
