@@ -100,6 +100,25 @@ const messages: Readonly<
   "a call with arguments alone": [{ tool_calls: [{ function: { arguments: "{\"a\":1}" } }] }, "tool_calls", [
     "InvalidOutputError"
   ]],
+  "the namespace of Harmony": [
+    { tool_calls: [{ ...now, function: { name: "functions.now<|channel|>commentary", arguments: "{}" } }] },
+    "tool_calls",
+    ["tool-call now", "finish tool-calls"]
+  ],
+  "the namespace of Gemini": [
+    { tool_calls: [{ ...now, function: { name: "default_api:now", arguments: "{}" } }] },
+    "tool_calls",
+    ["tool-call now", "finish tool-calls"]
+  ],
+  "the namespace in the older field": [{ function_call: { name: "functions.now", arguments: "{}" } }, "function_call", [
+    "tool-call now",
+    "finish tool-calls"
+  ]],
+  "a namespace before a tool that is not offered": [
+    { tool_calls: [{ ...now, function: { name: "functions.then", arguments: "{}" } }] },
+    "tool_calls",
+    ["tool-call functions.then", "finish tool-calls"]
+  ],
   "the end of a response": [{ content: "Hi" }, "completed", hi],
   "the end of a turn": [{ content: "Hi" }, "end_of_turn", hi],
   "the name of an enumeration": [{ content: "Hi" }, "FinishReason.STOP", hi],
@@ -244,6 +263,17 @@ describe("a stream", () => {
     Effect.gen(function*() {
       const reply = streamOf(...[...lines, "[DONE]"].map((line) => `data: data: ${line}\n\n`))
       assert.deepStrictEqual(yield* read(reply, "stream"), hi)
+    }))
+
+  it.effect("that Groq has stopped early fails, whatever its end", () =>
+    Effect.gen(function*() {
+      for (const finish of [null, "stop"]) {
+        const stopped = Server.event({ ...chunk({}, finish), x_groq: { id: "r", error: "over_capacity" } })
+        const reply = streamOf(Server.chunk({ content: "Hi" }), stopped, Server.done)
+        assert.deepStrictEqual(yield* read(reply, "stream"), ["InternalProviderError"])
+      }
+      const whole = Server.event({ ...chunk({ content: "Hi" }, "stop"), x_groq: { id: "r", error: null } })
+      assert.deepStrictEqual(yield* read(streamOf(whole), "stream"), hi)
     }))
 
   it.effect("with an error in a field of its own fails with it", () =>

@@ -46,7 +46,7 @@ export interface Context {
   /** The exchange for an error: made for a failure only, because it redacts each header. */
   readonly http: () => typeof AiError.HttpContext.Type
   readonly newId: () => string
-  /** The tools whose calls may be left in the text. */
+  /** The offered tools, whose calls may be left in the text. */
   readonly tools: ReadonlyArray<string>
 }
 
@@ -97,7 +97,7 @@ export const parts = (
   const id = callIds(context.newId)
   const { server, quirks } = context.target
   const calls: Array<Response.ToolCallPartEncoded> = []
-  for (const call of distinctCalls(message)) {
+  for (const call of distinctCalls(message, context.tools)) {
     const name = call.function?.name ?? ""
     if (name === "") return Result.fail(namelessCall())
     calls.push({
@@ -156,18 +156,18 @@ const withState = (
 }
 
 /** The calls of a whole message, each once: by id, and the older `function_call` by its content. */
-const distinctCalls = (message: Wire.Message): ReadonlyArray<Wire.ToolCall> => {
+const distinctCalls = (message: Wire.Message, tools: ReadonlyArray<string>): ReadonlyArray<Wire.ToolCall> => {
   const distinct: Array<Wire.ToolCall> = []
   const isReported = (call: Wire.ToolCall, isRepeat: (other: Wire.ToolCall) => boolean): boolean =>
     distinct.some((other) =>
       isRepeat(other) && (call.function?.name || other.function?.name) === other.function?.name &&
       hasSameArguments(argumentsText(call.function?.arguments), argumentsText(other.function?.arguments))
     )
-  for (const call of Wire.listedCalls(message)) {
+  for (const call of Wire.listedCalls(message, tools)) {
     const id = Wire.callId(call)
     if (id === undefined || !isReported(call, (other) => Wire.callId(other) === id)) distinct.push(call)
   }
-  const legacy = Wire.olderCall(message)
+  const legacy = Wire.olderCall(message, tools)
   if (legacy && !isReported(legacy, () => true)) distinct.push(legacy)
   return distinct
 }

@@ -140,10 +140,10 @@ export class ChatStream {
       this.state,
       OpaqueState.messageFields(message, this.context.target.quirks.unreturnedFields, this.state.content !== undefined)
     )
-    const deltas = Wire.listedCalls(message)
+    const deltas = Wire.listedCalls(message, this.context.tools)
     if (isLast && this.calls.mayRepeatAll(deltas)) this.calls.pushWhole(deltas)
     else for (const delta of deltas) this.pushCall(delta, false)
-    const older = Wire.olderCall(message)
+    const older = Wire.olderCall(message, this.context.tools)
     if (older !== undefined) this.pushCall(older, true)
   }
 
@@ -170,7 +170,7 @@ export class ChatStream {
       }
     }
     this.state = { ...this.state, ...OpaqueState.messageFields(message, this.context.target.quirks.unreturnedFields) }
-    const all = Wire.toolCalls(message)
+    const all = Wire.toolCalls(message, this.context.tools)
     if (all.length > 0) {
       this.content = true
       this.calls.pushWhole(all)

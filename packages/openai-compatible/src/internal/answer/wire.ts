@@ -90,24 +90,31 @@ const isPlaceholder = ({ function: called, id, index: _, type: __, ...others }: 
   return [id, name, args].every(isBlank) && Object.keys(others).length + Object.keys(unknown).length === 0
 }
 
-/** The calls of a message, without the older `function_call`. A server may send one call without a list. */
-export const listedCalls = ({ tool_calls: calls }: Message): ReadonlyArray<ToolCall> => {
+/**
+ * The calls of a message, without the older `function_call`. A server may send one call without a list. `tools` are the names of the offered
+ * tools.
+ */
+export const listedCalls = ({ tool_calls: calls }: Message, tools: ReadonlyArray<string>): ReadonlyArray<ToolCall> => {
   if (!calls) return []
   const listed = (Array.isArray(calls) ? calls : [calls]) as ReadonlyArray<ToolCall | null>
-  return listed.filter((call) => call !== null && !isPlaceholder(call)).map((call) => named(call!))
+  return listed.filter((call) => call !== null && !isPlaceholder(call)).map((call) => named(call!, tools))
 }
 
 /** The older `function_call` of a message as a call. */
-export const olderCall = ({ function_call: called }: Message): ToolCall | undefined => {
+export const olderCall = (
+  { function_call: called }: Message,
+  tools: ReadonlyArray<string>
+): ToolCall | undefined => {
   if (!called || Array.isArray(called)) return undefined
   const call: ToolCall = { function: called as NonNullable<ToolCall["function"]> }
-  return isPlaceholder(call) ? undefined : named(call)
+  return isPlaceholder(call) ? undefined : named(call, tools)
 }
 
 /** All calls of a message, with the older `function_call` among them. */
-export const toolCalls = (message: Message): ReadonlyArray<ToolCall> => {
-  const older = olderCall(message)
-  return older === undefined ? listedCalls(message) : [...listedCalls(message), older]
+export const toolCalls = (message: Message, tools: ReadonlyArray<string>): ReadonlyArray<ToolCall> => {
+  const older = olderCall(message, tools)
+  const listed = listedCalls(message, tools)
+  return older === undefined ? listed : [...listed, older]
 }
 
 const unset: ReadonlySet<string> = new Set(["", "null", "none"])
@@ -126,15 +133,24 @@ const nested = (call: ToolCall): ToolCall => {
   return { ...rest, function: { name, arguments: args } }
 }
 
+/** Namespaces in which models are shown the tools of a request. */
+const namespace = /^(?:functions|default_api|tools)[.:]/
+
+/** The name without its namespace, if it is an offered tool's and the whole name is none. */
+const withoutNamespace = (name: string, tools: ReadonlyArray<string>): string => {
+  const plain = name.replace(namespace, "")
+  return tools.includes(plain) && !tools.includes(name) ? plain : name
+}
+
 /**
  * The call in the usual form, with the name of its tool alone: parsers leave the model's control tokens and blanks behind
- * it.
+ * it, and the namespace of the tools before it.
  */
-export const named = (given: ToolCall): ToolCall => {
+export const named = (given: ToolCall, tools: ReadonlyArray<string>): ToolCall => {
   const call = nested(given)
   const name = call.function?.name
   if (!name) return call
-  const plain = name.replace(/<\|[\s\S]*$/, "").trim()
+  const plain = withoutNamespace(name.replace(/<\|[\s\S]*$/, "").trim(), tools)
   return plain === name || plain === "" ? call : { ...call, function: { ...call.function, name: plain } }
 }
 

@@ -37,7 +37,11 @@ export const errorObject = (json: unknown): unknown => {
   if (!isEmpty(ownField(base, "status_code"))) return base
   const error = ownField(json, "error")
   const first = ownField(ownField(json, "choices"), "0")
-  if (first !== undefined) return [error, ownField(first, "error")].find((one) => !isBlank(one))
+  if (first !== undefined) {
+    // Groq names there why it has stopped a stream.
+    const stopped = ownField(ownField(json, "x_groq"), "error")
+    return [error, ownField(first, "error"), stopped].find((one) => !isBlank(one))
+  }
   if (error !== undefined && error !== null && error !== false) return error
   return ownField(ownField(json, "errors"), "0") ?? (isError(json) ? json : undefined)
 }
