@@ -2,29 +2,50 @@
  * Shared commits on SQLite: concurrent changes are committed in one transaction, because each commit there waits for the
  * disk, and for all others. PostgreSQL commits concurrent transactions together by itself.
  */
+import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as SqlClient from "effect/sql/SqlClient"
+import * as SqlError from "effect/sql/SqlError"
 
 /** Number of changes in one transaction: other writers wait for its end. */
 const most = 100
 
 type Change = Effect.Effect<unknown, unknown>
+type Outcome = Exit.Exit<unknown, unknown>
 
 interface Waiting {
   readonly change: Change
   /** The change if no other one is committed with it. */
   readonly alone: Change
-  readonly done: (exit: Exit.Exit<unknown, unknown>) => void
+  readonly done: (exit: Outcome) => void
 }
+
+/** True if another process has the lock. Each further try waits for it again, and blocks this process. */
+const isLocked = (exit: Outcome): exit is Exit.Failure<never, unknown> =>
+  Exit.isFailure(exit) && exit.cause.reasons.some((reason) => {
+    const error = Cause.isFailReason(reason) ? reason.error : undefined
+    return SqlError.isSqlError(error) && error.reason._tag === "LockTimeoutError"
+  })
 
 /** Makes the functions that commit changes, alone or with concurrent ones. A change may be executed twice, and is committed once. */
 export const sqlSharedCommits = (sql: SqlClient.SqlClient) => {
   let queue: Array<Waiting> = []
   let isCommitting = false
-  const commitAlone = ({ alone, done }: Waiting): Effect.Effect<void> => Effect.map(Effect.exit(alone), done)
+  const separately = (batch: ReadonlyArray<Waiting>): Effect.Effect<void> => {
+    let locked: Outcome | undefined
+    return Effect.forEach(
+      batch,
+      ({ alone, done }) =>
+        Effect.map(locked === undefined ? Effect.exit(alone) : Effect.succeed(locked), (exit) => {
+          if (isLocked(exit)) locked = exit
+          done(exit)
+        }),
+      { discard: true }
+    )
+  }
   const together = (batch: ReadonlyArray<Waiting>): Effect.Effect<void> => {
     let hasFailed = false
     const changes = Effect.forEach(
@@ -33,7 +54,7 @@ export const sqlSharedCommits = (sql: SqlClient.SqlClient) => {
     )
     return Effect.flatMap(Effect.exit(sql.withTransaction(changes)), (exit) => {
       // The transaction of a change that fails is rolled back, and not those of others.
-      if (hasFailed) return Effect.forEach(batch, commitAlone, { discard: true })
+      if (hasFailed && !isLocked(exit)) return separately(batch)
       batch.forEach(({ done }, index) => done(Exit.map(exit, (values) => values[index])))
       return Effect.void
     })
@@ -43,7 +64,7 @@ export const sqlSharedCommits = (sql: SqlClient.SqlClient) => {
     queue = queue.slice(most)
     isCommitting = batch.length > 0
     if (!isCommitting) return Effect.void
-    return Effect.andThen(batch.length === 1 ? commitAlone(batch[0]!) : together(batch), committing)
+    return Effect.andThen(batch.length === 1 ? separately(batch) : together(batch), committing)
   }
   // Changes of fibers that are ready come first.
   const committing: Effect.Effect<void> = Effect.flatMap(Effect.yieldNow, next)
