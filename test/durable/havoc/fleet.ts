@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { seeded } from "../../../packages/core/test/support/seeded.ts"
 import { bundled } from "../../support/bundled.ts"
-import type { startPostgres } from "../postgres.ts"
+import type { Database } from "./havocHost.ts"
 import type { RunnerOptions } from "./havocRunner.ts"
 
 const program = bundled(join(import.meta.dirname, "havocRunner.ts"))
@@ -15,17 +15,17 @@ export class Fleet {
   private readonly options: Omit<RunnerOptions, "isStranger" | "version">
   private readonly processes: Array<ChildProcess> = []
   private readonly versions: Array<string>
-  private readonly postgres: Awaited<ReturnType<typeof startPostgres>>
+  private readonly database: Pick<Database, "crash">
   private readonly random: () => number
   private isClosed = false
 
   constructor(
     options: Omit<RunnerOptions, "isStranger" | "version">,
     { runners, seed }: { readonly runners: number; readonly seed: number },
-    postgres: Awaited<ReturnType<typeof startPostgres>>
+    database: Pick<Database, "crash">
   ) {
     this.options = options
-    this.postgres = postgres
+    this.database = database
     this.versions = Array.from({ length: runners + 1 }, () => "1")
     const integers = seeded(seed + 1)
     this.random = () => integers() / 2 ** 32
@@ -90,7 +90,8 @@ export class Fleet {
       process.kill("SIGCONT")
     } else {
       this.counts.database++
-      this.postgres.crash()
+      if (this.database.crash === undefined) { for (const one of this.processes) one.kill("SIGKILL") }
+      else this.database.crash()
     }
   }
 

@@ -2,16 +2,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import { canStartPostgres } from "../postgres.ts"
 import { havoc } from "./havoc.ts"
+import { hosts } from "./havocHost.ts"
 
-/** The havoc has a PostgreSQL server of its own, whose programs are not on each machine. */
+/** The havoc of PostgreSQL has a server of its own, whose programs are not on each machine. */
 const hasServer = canStartPostgres()
 
 /** The cluster needs a minute and a half to settle on two cores: `RECOURSE_HAVOC=1` runs it too. */
-const hosts = process.env["RECOURSE_HAVOC"] === undefined ? ["sql"] as const : ["sql", "cluster"] as const
+const tested = hosts.filter((host) => host !== "cluster" || process.env["RECOURSE_HAVOC"] !== undefined)
 
 describe("real processes, an external bank and people", () => {
-  for (const host of hosts) {
-    it.runIf(hasServer)(`have the same books after a havoc: ${host}`, async () => {
+  for (const host of tested) {
+    it.runIf(hasServer || host === "sqlite")(`have the same books after a havoc: ${host}`, async () => {
       const { kill, runs, wrong } = await havoc({
         host,
         seconds: 12,

@@ -2,7 +2,7 @@
  * Havoc: real processes that execute runs, an external bank, and people, while processes are killed, stopped and frozen, the database restarts, and another version is
  * deployed. Afterwards the book of the bank is compared with the runs, the people and the audit.
  *
- * `pnpm --filter @recourse/durable havoc --host sql|cluster --minutes 10 [--runners 3] [--seed 1] [--every 200]` starts a PostgreSQL server of its own.
+ * `pnpm --filter @recourse/durable havoc --host sql|cluster|sqlite --minutes 10 [--runners 3] [--seed 1] [--every 200]` starts a PostgreSQL server of its own, or makes a file.
  */
 import { Approval, type Audit, Runs } from "@recourse/core"
 import { Durable, RunStore, Signal } from "@recourse/durable"
@@ -13,12 +13,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { seeded } from "../../../packages/core/test/support/seeded.ts"
 import { notesOf, stores } from "../chief.ts"
-import { startPostgres } from "../postgres.ts"
 import type { Booking } from "./bank.ts"
 import { Books, type Known, opOf } from "./books.ts"
 import { Fleet } from "./fleet.ts"
 import { havocAgents, kinds, patiently } from "./havocAgents.ts"
-import { type Host, hosted } from "./havocHost.ts"
+import { type Host, hosted, openDatabase } from "./havocHost.ts"
 
 /** Kinds and duration of the disturbances. */
 export interface HavocOptions {
@@ -181,14 +180,14 @@ export const havoc = async (options: HavocOptions) => {
   const { host, say, seconds } = options
   const books = new Books()
   const directory = mkdtempSync(join(tmpdir(), "recourse-havoc-"))
-  const postgres = await startPostgres()
+  const database = await openDatabase(host, directory)
+  const { address } = database
   const bank = await openBank(join(directory, "book"))
-  const address = { kind: "postgres", url: postgres.url, schema: "public", mayCrash: true } as const
-  const fleet = new Fleet({ address, bank: bank.url, directory, host, lease: 4000, pause: 100 }, options, postgres)
+  const fleet = new Fleet({ address, bank: bank.url, directory, host, lease: 4000, pause: 100 }, options, database)
   const close = (): void => {
     fleet.close()
     bank.close()
-    postgres.close()
+    database.close()
     if (books.wrong.length === 0) rmSync(directory, { recursive: true, force: true })
     else say(`the books are in ${directory}`)
   }

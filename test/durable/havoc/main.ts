@@ -1,7 +1,7 @@
 /** The command of the havoc: see `havoc.ts`. */
 import { parseArgs } from "node:util"
 import { havoc } from "./havoc.ts"
-import type { Host } from "./havocHost.ts"
+import { hosts } from "./havocHost.ts"
 
 const { values } = parseArgs({
   options: {
@@ -12,10 +12,11 @@ const { values } = parseArgs({
     every: { type: "string", default: "200" }
   }
 })
-if (values.host !== "sql" && values.host !== "cluster") throw new Error(`--host is "sql" or "cluster"`)
+const host = hosts.find((one) => one === values.host)
+if (host === undefined) throw new Error(`--host is one of ${hosts.join(", ")}`)
 
 const { wrong, ...counts } = await havoc({
-  host: values.host satisfies Host,
+  host,
   seconds: Number(values.minutes) * 60,
   runners: Number(values.runners),
   seed: Number(values.seed),
