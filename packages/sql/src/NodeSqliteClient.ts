@@ -14,6 +14,7 @@ import type { Connection } from "effect/sql/SqlConnection"
 import * as SqlError from "effect/sql/SqlError"
 import * as Statement from "effect/sql/Statement"
 import * as Stream from "effect/Stream"
+import { blockedMillis, whenFree } from "./internal/sqliteLock.ts"
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
 
 /**
@@ -26,8 +27,8 @@ export interface Options {
   /** The path of the file, or `":memory:"`. */
   readonly filename: string
   /**
-   * Wait of a statement for another writing process, before it fails with a `LockTimeoutError`. Node's SQLite is
-   * synchronous: the wait blocks the process. Default: 5 seconds.
+   * Wait of a statement for another writing process, before it fails with a `LockTimeoutError`. Other fibers run
+   * meanwhile, unless they use the client. Default: 5 seconds.
    */
   readonly busyTimeout?: Duration.Input | undefined
   /** True if the file is read only. Default: false. */
@@ -52,11 +53,15 @@ const bound = (value: unknown): SQLInputValue => {
   return value as SQLInputValue
 }
 
+const busyMillis = ({ busyTimeout = "5 seconds" }: Options): number =>
+  Math.ceil(Duration.toMillis(Duration.fromInputUnsafe(busyTimeout)))
+
 const open = (options: Options): DatabaseSync => {
   const database = new DatabaseSync(options.filename, { readOnly: options.readOnly ?? false })
-  const busy = Math.ceil(Duration.toMillis(Duration.fromInputUnsafe(options.busyTimeout ?? "5 seconds")))
+  const busy = busyMillis(options)
   database.exec(`PRAGMA busy_timeout = ${busy}`)
   if (options.readOnly !== true && options.filename !== ":memory:") database.exec("PRAGMA journal_mode = WAL")
+  database.exec(`PRAGMA busy_timeout = ${Math.min(busy, blockedMillis)}`)
   return database
 }
 
@@ -74,6 +79,7 @@ export const make = (
       Effect.try({ try: () => open(options), catch: failed }),
       (database) => Effect.sync(() => database.close())
     )
+    const busy = busyMillis(options)
     const statements = new Map<string, StatementSync>()
     /** Prepares a statement once. SQLite prepares it again by itself if a table has changed. */
     const prepared = (sql: string): StatementSync => {
@@ -89,7 +95,7 @@ export const make = (
       params: ReadonlyArray<unknown>,
       prepare = prepared
     ): Effect.Effect<ReadonlyArray<any>, SqlError.SqlError> =>
-      Effect.try({ try: () => prepare(sql).all(...params.map(bound)), catch: failed })
+      whenFree(Effect.try({ try: () => prepare(sql).all(...params.map(bound)), catch: failed }), busy)
     const rows: Connection["execute"] = (sql, params, transform) =>
       transform === undefined ? all(sql, params) : Effect.map(all(sql, params), transform)
     const unprepared: Connection["executeUnprepared"] = (sql, params, transform) => {
