@@ -79,12 +79,13 @@ describe("a child whose process was killed before it read its cancelled parent",
       const { agents, model, paidAt, parent } = family()
       const store = Context.get(yield* Layer.build(Layer.fresh(RunStore.layerMemory)), RunStore.RunStore)
       const runs = Durable.layer(agents, { poll: "5 seconds" })
-      /** The first process receives no wake-ups, and reads no parent behind the cancellation. */
+      /** The first process receives no wake-ups, and reads neither parent nor children behind the cancellation. */
       let isCancelled = false
       const killed = Layer.succeed(RunStore.RunStore, {
         ...store,
         listen: () => Effect.void,
-        get: (runId: string) => isCancelled && runId === "p1" ? Effect.never : store.get(runId)
+        get: (runId: string) => isCancelled && runId === "p1" ? Effect.never : store.get(runId),
+        children: () => Effect.never
       })
       const first = Effect.gen(function*() {
         yield* parent.start("p1", "go")

@@ -7,6 +7,7 @@ import type * as Schema from "effect/Schema"
 import { type Outcome, type PendingCall, uncompensatedWrites } from "@recourse/core/Approval"
 import { type Failure, logFailure } from "@recourse/core/Runs"
 import { dueIn } from "../agent/approvalReminders.ts"
+import { cancelChildren } from "./cancelRuns.ts"
 import { wakeUp } from "./changes.ts"
 import { countEnded, countLost } from "./counting.ts"
 import { needsRunner } from "../store/unemittedEnds.ts"
@@ -56,6 +57,13 @@ const givesBack = Effect.fnUntraced(function*(
   return true
 })
 
+/** Tries an operation again while its store fails, unless the process has to leave the run. */
+const patiently = <A>(execution: Execution, operation: Effect.Effect<A, RunStoreError>) =>
+  Effect.retry(operation, {
+    schedule: storeRetry,
+    while: () => execution.why === undefined || execution.why === "cancelled"
+  })
+
 /** Records the end of the run, or its pause. */
 const record = Effect.fnUntraced(function*(
   around: Surroundings,
@@ -73,10 +81,7 @@ const record = Effect.fnUntraced(function*(
   const asking = settlement.status === "waiting" ? registered.definition.asking : undefined
   const wakeInMillis = asking &&
     dueIn(asking, settlement.pending as unknown as ReadonlyArray<PendingCall>, 0, clock.currentTimeMillisUnsafe())
-  const isSettled = yield* Effect.retry(around.store.settle(run, { ...settled, wakeInMillis, before, last }), {
-    schedule: storeRetry,
-    while: () => execution.why === undefined || execution.why === "cancelled"
-  })
+  const isSettled = yield* patiently(execution, around.store.settle(run, { ...settled, wakeInMillis, before, last }))
   if (isSettled) recorder.noteSettled()
   if (asking !== undefined) around.notify(wakeUp)
   if (settlement.status !== "waiting") yield* countEnded({ agent: run.agent, status: settlement.status })
@@ -96,6 +101,8 @@ export const settleExecution = Effect.fnUntraced(function*(
   if (run.isCancelled) execution.why ??= "cancelled"
   const { over, why } = execution
   if (why === "lost") yield* countLost({ agent: run.agent })
+  // The process that has cancelled it may have been killed before it cancelled them.
+  if (why === "cancelled") yield* patiently(execution, cancelChildren(around.store, run.runId))
   const exit = why === "cancelled" ? endedAs(stopped, recorder) : stopped
   if (yield* givesBack(around, prepared, execution, exit)) return
   if (!hasCompensated && (over !== undefined || !fate.proceeds || (why === "cancelled" && !recorder.hasStarted))) {

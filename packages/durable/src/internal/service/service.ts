@@ -1,8 +1,8 @@
 /** `Runs` over a store: from any process that has the store, whether it runs agents or not. */
 import * as Effect from "effect/Effect"
 import { check } from "@recourse/core/RunInbox"
-import { checkQuery, type RunsService, type RunsUnavailable } from "@recourse/core/Runs"
-import { countEnded } from "../run/counting.ts"
+import { checkQuery, type RunsService } from "@recourse/core/Runs"
+import { cancelRun } from "../run/cancelRuns.ts"
 import * as Inbox from "../run/inbox.ts"
 import { decideRun } from "./decideRun.ts"
 import type { Here } from "./here.ts"
@@ -20,14 +20,7 @@ export const make = (store: Store, here: Here): RunsService => {
   const reads = storedRuns(store)
   const { described, describedOne, get } = reads
   const waiting = new Waiting(store, changes, poll)
-  const cancelled = Effect.fnUntraced(function*(runId: string): Effect.fn.Return<boolean, RunsUnavailable> {
-    const isCancelled = yield* available(store.cancel(runId))
-    const run = isCancelled ? yield* available(store.get(runId)) : undefined
-    // One that is held is counted by its holder.
-    if (run?.status === "cancelled") yield* countEnded({ agent: run.agent, status: "cancelled" })
-    yield* Effect.forEach(yield* available(store.children(runId)), cancelled, { discard: true })
-    return isCancelled
-  })
+  const cancelled = (runId: string) => available(cancelRun(store, runId))
   return {
     start: startRun(store, here, cancelled),
     get: (runId) => Effect.flatMap(get(runId), describedOne),
