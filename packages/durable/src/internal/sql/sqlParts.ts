@@ -17,6 +17,9 @@ import type { Tables } from "./sqlTables.ts"
 /** Rows that a statement answers. */
 export type Rows<A> = Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>
 
+/** The end of the name of an agent that compensates. `LIKE` of SQLite looks at no case. */
+const compensation = Compensation.nameOf("")
+
 /** JSON as text. */
 export const text = (value: Schema.Json | undefined): string | null =>
   value === undefined ? null : JSON.stringify(value)
@@ -58,7 +61,7 @@ export const partsOf = (client: SqlClient.SqlClient, tables: Tables, wakeUps: Sq
     failing,
     now: nowOf(sql),
     /** True for a run that compensates a write of another one, which is stored as its parent. */
-    isCompensation: sql`${runs}.agent LIKE ${`%${Compensation.nameOf("")}`}`,
+    isCompensation: sql`substr(${runs}.agent, length(${runs}.agent) - ${compensation.length - 1}) = ${compensation}`,
     lock: sql.literal(isPg ? "FOR UPDATE" : ""),
     inTransaction: <A, E>(operation: string, effect: Effect.Effect<A, E>) =>
       failing(operation, commits.transaction(effect)),
