@@ -130,7 +130,7 @@ const rules: ReadonlyArray<Rule> = [
 const endsOf = (runId: string): ReadonlyArray<string> =>
   runId.startsWith("failing")
     ? ["failed"]
-    : runId.startsWith("cancelled")
+    : runId.startsWith("cancelled") || runId.startsWith("recalled")
     ? ["cancelled", "completed"]
     : ["completed"]
 
@@ -165,6 +165,8 @@ export class Books {
     notDone: 0,
     compensated: 0,
     notCompensated: 0,
+    /** Writes of ended runs that people have compensated. */
+    requested: 0,
     /** Writes that are not compensated, of which people have no report besides the events: a process was killed before it sent it. */
     unreported: 0
   }

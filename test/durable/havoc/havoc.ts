@@ -17,6 +17,7 @@ import type { Booking } from "./bank.ts"
 import { Books, type Known, opOf } from "./books.ts"
 import { Fleet } from "./fleet.ts"
 import { havocAgents, kinds, patiently } from "./havocAgents.ts"
+import { requestedProblems, requestTwice } from "./requested.ts"
 import { type Host, hosted, openDatabase } from "./havocHost.ts"
 
 /** Kinds and duration of the disturbances. */
@@ -55,7 +56,7 @@ const openBank = (book: string): Promise<{ readonly url: string; readonly close:
 /** The decision of a person about a write: the same whenever it is made. */
 const isRejected = (runId: string): boolean => runId.startsWith("refused") || Number(runId.split("-")[1]) % 40 === 2
 
-const isTrip = (runId: string): boolean => /^(failing|cancelled|refused)/.test(runId)
+const isTrip = (runId: string): boolean => /^(failing|cancelled|refused|undone)/.test(runId)
 
 /** Starts, decides, signals and cancels, from a process that executes no runs. */
 const people = Effect.fnUntraced(function*(
@@ -77,7 +78,11 @@ const people = Effect.fnUntraced(function*(
       yield* Effect.retry(start(runId), patiently)
       ids.push(runId)
       if (kind === "signalled") yield* later(Signal.send(runId, "parcel", `value ${runId}`), 4000)
-      if (kind === "cancelled") yield* later(runs.cancel(runId), 3000)
+      if (kind === "cancelled" || kind === "recalled") yield* later(runs.cancel(runId), 3000)
+      if (kind === "undone") {
+        const requested = Effect.andThen(runs.wait(runId), requestTwice(runId))
+        yield* later(Effect.provideService(requested, Runs.Runs, runs), 2000)
+      }
       yield* Effect.sleep(every)
     }
   })
@@ -110,67 +115,112 @@ const endedOf = Effect.fnUntraced(function*(ids: ReadonlyArray<string>) {
   return ended
 })
 
+/** Waits for the ends of the children of a run: one that is cancelled with its parent may end later. */
+const endedOfChildren = Effect.fnUntraced(function*(runId: string) {
+  const runs = yield* Runs.Runs
+  const children = (yield* runs.list({ agent: "leaf", idPrefix: `${runId}/`, limit: 10 })).map(({ runId }) => runId)
+  yield* endedOf(children)
+  return children
+})
+
+/** All that outsiders know of the runs. */
+interface Outsiders {
+  readonly book: ReadonlyArray<Booking>
+  readonly audit: ReadonlyArray<Audit.AuditRecord>
+  readonly decided: ReadonlyMap<string, ReadonlyMap<string, "approved" | "rejected">>
+}
+
+const outsidersOf = (directory: string, decided: Outsiders["decided"]): Outsiders => ({
+  decided,
+  book: linesOf<Booking>(join(directory, "book")),
+  audit: readdirSync(directory).filter((name) => name.startsWith("audit-")).flatMap((name) =>
+    linesOf<Audit.AuditRecord>(join(directory, name))
+  )
+})
+
+/** The events of a run, and its lines of the audit. */
+const recordsOf = (runId: string, { audit }: Outsiders) =>
+  Effect.flatMap(Runs.Runs, (runs) =>
+    Effect.map(
+      // Events of a child that has not ended continue.
+      Effect.map(Effect.timeoutOption(Stream.runCollect(runs.events(runId)), "10 seconds"), Option.getOrElse(() => [])),
+      (events): Pick<Known, "audit" | "events"> => ({
+        events: Array.from(events),
+        audit: audit.filter((record) => record.runId === runId)
+      })
+    ))
+
+/** Checks the children of a run, which has one unless it was cancelled before it started it. */
+const checkChildren = Effect.fnUntraced(function*(books: Books, runId: string, outsiders: Outsiders) {
+  const runs = yield* Runs.Runs
+  const children = yield* endedOfChildren(runId)
+  if (children.length > 1 || (children.length === 0 && runId.startsWith("parent"))) {
+    books.wrong.push(`${runId} has ${children.length} children`)
+  }
+  for (const child of children) {
+    const { status } = yield* runs.get(child)
+    const booked = outsiders.book.filter((line) => line.run === runId && line.op === "l")
+    books.check({
+      ...yield* recordsOf(child, outsiders),
+      runId: child,
+      status,
+      booked,
+      decided: new Map(),
+      signal: undefined,
+      notes: 0
+    })
+  }
+})
+
+/** Checks a run that has ended. */
+const checkRun = Effect.fnUntraced(function*(
+  books: Books,
+  runId: string,
+  outsiders: Outsiders,
+  say: HavocOptions["say"]
+) {
+  const runs = yield* Runs.Runs
+  const { failure, status } = yield* runs.get(runId)
+  if (failure !== undefined && !runId.startsWith("failing")) say(`${runId} failed: ${JSON.stringify(failure)}`)
+  const isRequested = runId.startsWith("undone")
+  const own = outsiders.book.filter((line) => line.run === runId)
+  books.check({
+    ...yield* recordsOf(runId, outsiders),
+    runId,
+    status,
+    booked: own.filter(({ kind, op }) => op !== "l" && !(isRequested && kind === "undo")),
+    decided: outsiders.decided.get(runId) ?? new Map(),
+    signal: runId.startsWith("signalled") ? `value ${runId}` : undefined,
+    notes: yield* notesOf(runId)
+  })
+  if (/^(parent|recalled)/.test(runId)) yield* checkChildren(books, runId, outsiders)
+  if (!isRequested) return
+  const { compensated, problems } = yield* requestedProblems(runId, own)
+  books.counts.requested += compensated
+  books.wrong.push(...problems)
+})
+
 /** Reads all that is known when each run has ended. */
 const reconcile = Effect.fnUntraced(function*(
   books: Books,
   ids: ReadonlyArray<string>,
   directory: string,
-  decided: ReadonlyMap<string, ReadonlyMap<string, "approved" | "rejected">>,
+  decided: Outsiders["decided"],
   say: HavocOptions["say"]
 ) {
-  const runs = yield* Runs.Runs
   const store = yield* RunStore.RunStore
   const ended = yield* endedOf(ids)
-  const book = linesOf<Booking>(join(directory, "book"))
-  const audit = readdirSync(directory).filter((name) => name.startsWith("audit-")).flatMap((name) =>
-    linesOf<Audit.AuditRecord>(join(directory, name))
-  )
+  // The requests of people have ended: the book is read behind them.
+  for (const runId of ids) if (runId.startsWith("undone") && ended.has(runId)) yield* requestTwice(runId)
+  for (const runId of ids) if (runId.startsWith("recalled") && ended.has(runId)) yield* endedOfChildren(runId)
+  const outsiders = outsidersOf(directory, decided)
   let executions = 0
   for (const runId of ids) {
     const stored = (yield* store.get(runId))!
     executions += stored.epoch
-    if (!ended.has(runId)) {
-      // Its writes of the meantime are in no file that was read.
-      books.wrong.push(`${runId} has not ended: ${stored.status}`)
-      continue
-    }
-    const known = (id: string) =>
-      Effect.map(
-        // Events of a child that has not ended continue.
-        Effect.map(Effect.timeoutOption(Stream.runCollect(runs.events(id)), "10 seconds"), Option.getOrElse(() => [])),
-        (events): Pick<Known, "audit" | "events"> => ({
-          events: Array.from(events),
-          audit: audit.filter((record) => record.runId === id)
-        })
-      )
-    const { failure, status } = yield* runs.get(runId)
-    if (failure !== undefined && !runId.startsWith("failing")) say(`${runId} failed: ${JSON.stringify(failure)}`)
-    const own = book.filter((line) => line.run === runId)
-    books.check({
-      ...yield* known(runId),
-      runId,
-      status,
-      booked: own.filter(({ op }) => op !== "l"),
-      decided: decided.get(runId) ?? new Map(),
-      signal: runId.startsWith("signalled") ? `value ${runId}` : undefined,
-      notes: yield* notesOf(runId)
-    })
-    if (!runId.startsWith("parent")) continue
-    const children = (yield* runs.list({ agent: "leaf", idPrefix: `${runId}/`, limit: 10 })).map(({ runId }) => runId)
-    if (children.length !== 1) books.wrong.push(`${runId} has ${children.length} children`)
-    for (const child of children) {
-      const { status } = yield* runs.get(child)
-      const booked = own.filter(({ op }) => op === "l")
-      books.check({
-        ...yield* known(child),
-        runId: child,
-        status,
-        booked,
-        decided: new Map(),
-        signal: undefined,
-        notes: 0
-      })
-    }
+    // Otherwise its writes of the meantime are in no file that was read.
+    if (ended.has(runId)) yield* checkRun(books, runId, outsiders, say)
+    else books.wrong.push(`${runId} has not ended: ${stored.status}`)
   }
   return executions
 })

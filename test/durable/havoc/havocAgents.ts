@@ -13,7 +13,18 @@ class Unavailable extends Schema.TaggedError<Unavailable>()(
 ) {}
 
 /** Behaviours of the runs of the havoc. */
-export const kinds = ["plain", "nested", "approved", "signalled", "parent", "failing", "cancelled", "refused"] as const
+export const kinds = [
+  "plain",
+  "nested",
+  "approved",
+  "signalled",
+  "parent",
+  "recalled",
+  "failing",
+  "cancelled",
+  "refused",
+  "undone"
+] as const
 
 /** The behaviour of a run of the havoc. Its id starts with it. */
 export type Kind = (typeof kinds)[number]
@@ -23,6 +34,11 @@ const success = Schema.String
 
 /** A write of a run: its call has the same id. */
 const call = (name: string, run: string, op: string) => ({ name, params: { run, op }, id: op })
+
+/** It starts a child, and pays. */
+const parentTurns = (run: string) => [
+  ScriptedModel.calls([call("delegate", run, "l"), call("pay", run, "a")])
+]
 
 const deskTurns = (run: string): Record<string, ReadonlyArray<ScriptedModel.Turn>> => ({
   plain: [
@@ -46,9 +62,8 @@ const deskTurns = (run: string): Record<string, ReadonlyArray<ScriptedModel.Turn
     ScriptedModel.call("parcel", {}, { id: "parcel" }),
     ScriptedModel.call("pay", { run, op: "a" }, { id: "a" })
   ],
-  parent: [
-    ScriptedModel.calls([call("delegate", run, "l"), call("pay", run, "a")])
-  ]
+  parent: parentTurns(run),
+  recalled: parentTurns(run)
 })
 
 const tripTurns = (run: string): Record<string, ReadonlyArray<ScriptedModel.Turn>> => {
@@ -57,6 +72,7 @@ const tripTurns = (run: string): Record<string, ReadonlyArray<ScriptedModel.Turn
     ScriptedModel.call("clerk", { run }, { id: "clerk" })
   ]
   return {
+    undone: booked,
     failing: [...booked, ScriptedModel.failure("InvalidRequestError")],
     cancelled: [...booked, ScriptedModel.call("transfer", { run, op: "t" }, { id: "t" })],
     refused: [...booked, ScriptedModel.call("transfer", { run, op: "t" }, { id: "t" })]
@@ -150,7 +166,10 @@ export const havocAgents = ({ bank, pause, version }: Outside) => {
           Effect.retry(Leaf.run(id, `go leaf ${run} ${op}`), {
             schedule: patiently,
             while: ({ _tag }) => _tag === "RunsUnavailable"
-          })
+          }).pipe(
+            // The child of a cancelled run may end before its process learns of the cancellation.
+            Effect.catchTag("RunCancelled", () => Effect.succeed("cancelled"))
+          )
         ))
   })
   const Desk = Durable.make(
