@@ -1,5 +1,6 @@
 /** Purges of stores: what other runs rely on stays, and a run with a purged id is another run. */
 import { assert, describe, it } from "@effect/vitest"
+import { Compensation } from "@recourse/core"
 import { RunStore } from "@recourse/durable"
 import { Effect } from "effect"
 import { runStores } from "../support/runStores.ts"
@@ -12,6 +13,9 @@ const run = (runId: string, parent?: string) => ({
   parent,
   input: "go"
 })
+
+/** A run that compensates a write of another one. */
+const compensation = (runId: string, of: string) => ({ ...run(runId, of), agent: Compensation.nameOf("clerk") })
 
 const step = ({ epoch, runId, startedAt }: RunStore.Lease, position: number): RunStore.Step => ({
   runId,
@@ -54,6 +58,37 @@ describe.each(runStores)("a purge: $name", ({ open }) => {
         assert.isFalse((yield* store.insert(run("child", "parent"))).isNew)
         yield* store.settle(parent, completed(step(parent, 0)))
         assert.strictEqual(yield* store.purge(0), 2)
+      })
+    )
+  )
+
+  it(
+    "keeps a run whose compensation has not ended",
+    purging((store) =>
+      Effect.gen(function*() {
+        const { run: ended } = yield* store.insert({ ...run("r"), leaseMillis: 60_000 })
+        yield* store.settle(ended, completed(step(ended, 0)))
+        const { run: compensating } = yield* store.insert({ ...compensation("k", "r"), leaseMillis: 60_000 })
+        assert.strictEqual(yield* store.purge(0), 0)
+        assert.strictEqual((yield* store.get("r"))?.status, "completed")
+        yield* store.settle(compensating, completed(step(compensating, 0)))
+        assert.strictEqual(yield* store.purge(0), 1)
+        assert.isUndefined(yield* store.get("r"))
+        assert.strictEqual(yield* store.purge(0), 1)
+        assert.isUndefined(yield* store.get("k"))
+      })
+    )
+  )
+
+  it(
+    "is not delayed by a child that has not ended",
+    purging((store) =>
+      Effect.gen(function*() {
+        const { run: ended } = yield* store.insert({ ...run("r"), leaseMillis: 60_000 })
+        yield* store.insert({ ...run("child", "r"), leaseMillis: 60_000 })
+        yield* store.settle(ended, completed(step(ended, 0)))
+        assert.strictEqual(yield* store.purge(0), 1)
+        assert.strictEqual((yield* store.get("child"))?.status, "running")
       })
     )
   )

@@ -48,6 +48,14 @@ const logOf = (rows: MemoryRows, wakeUps: WakeUps): RunLog => ({
 const isNeededBy = (parent: StoredRun | undefined, { agent }: StoredRun): boolean =>
   parent !== undefined && (!ended.has(parent.status) || Compensation.isName(agent))
 
+/** The runs whose compensations have not ended. */
+const compensatingOf = (rows: MemoryRows): ReadonlySet<string | undefined> =>
+  new Set(
+    [...rows.all.values()].flatMap(({ run: { agent, parent, status } }) =>
+      Compensation.isName(agent) && !ended.has(status) ? [parent] : []
+    )
+  )
+
 const listsOf = (rows: MemoryRows): RunLists => ({
   children: (runId) =>
     Effect.sync(() =>
@@ -73,8 +81,9 @@ const listsOf = (rows: MemoryRows): RunLists => ({
     ),
   purge: (olderThanMillis) =>
     rows.at((now) => {
+      const compensating = compensatingOf(rows)
       const old = [...rows.all.values()].filter(({ run }) =>
-        ended.has(run.status) && run.updatedAt <= now - olderThanMillis &&
+        ended.has(run.status) && run.updatedAt <= now - olderThanMillis && !compensating.has(run.runId) &&
         !isNeededBy(rows.all.get(run.parent ?? "")?.run, run)
       )
       rows.messages.delete(old.map(({ run }) => run.runId), rows.stepsOf)

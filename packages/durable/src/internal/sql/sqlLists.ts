@@ -34,7 +34,7 @@ export const sqlLists = (
         "children",
         Effect.map(
           rows<Pick<RunRow, "run_id">>(
-            sql`SELECT run_id FROM ${runs} WHERE parent_id = ${runId} AND NOT ${isCompensation}
+            sql`SELECT run_id FROM ${runs} WHERE parent_id = ${runId} AND NOT ${isCompensation()}
               AND ${sql.in("status", ["queued", "running", "waiting"])}`
           ),
           (found) => found.map(({ run_id }) => run_id)

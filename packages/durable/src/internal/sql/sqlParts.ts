@@ -60,8 +60,9 @@ export const partsOf = (client: SqlClient.SqlClient, tables: Tables, wakeUps: Sq
     rows,
     failing,
     now: nowOf(sql),
-    /** True for a run that compensates a write of another one, which is stored as its parent. */
-    isCompensation: sql`substr(${runs}.agent, length(${runs}.agent) - ${compensation.length - 1}) = ${compensation}`,
+    /** True for a row that compensates a write of another run, which is stored as its parent. */
+    isCompensation: (row: Statement.Fragment = runs) =>
+      sql`substr(${row}.agent, length(${row}.agent) - ${compensation.length - 1}) = ${compensation}`,
     lock: sql.literal(isPg ? "FOR UPDATE" : ""),
     inTransaction: <A, E>(operation: string, effect: Effect.Effect<A, E>) =>
       failing(operation, commits.transaction(effect)),

@@ -32,6 +32,6 @@ export interface RunLists {
   readonly children: (runId: string) => Effect.Effect<ReadonlyArray<string>, RunStoreError>
   /** Those of these runs that have ended, or do not exist. */
   readonly ended: (runIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>, RunStoreError>
-  /** Deletes runs that ended longer ago than this, and answers how many. Children of a run that has not ended stay: it joins them if its calls are repeated. Compensations of a stored run stay: none is repeated. Messages that a conversation of another run continues stay. */
+  /** Deletes runs that ended longer ago than this, and answers how many. Children of a run that has not ended stay: it joins them if its calls are repeated. Compensations of a stored run stay: none is repeated. A run stays while one compensates a write of it. Messages that a conversation of another run continues stay. */
   readonly purge: (olderThanMillis: number) => Effect.Effect<number, RunStoreError>
 }
