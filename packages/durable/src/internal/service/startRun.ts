@@ -16,6 +16,8 @@ import { currentTrace } from "../run/trace.ts"
 import type { Here } from "./here.ts"
 import { available } from "./storedRuns.ts"
 
+type Added = Effect.Success<ReturnType<Store["insert"]>>
+
 /** True if a run was started with an input. A database may return an object with its keys in another order. */
 const isInput = (run: StoredRun, input: Schema.Json): Effect.Effect<boolean> =>
   namesConversation(run.input)
@@ -49,13 +51,17 @@ export const startRun = (
     const toStored = yield* inputToStored(input as Schema.Json, owner)
     const parent = yield* parentOf(agent, input)
     /** Cancels it with its parent: one that was cancelled before had no such child. A purged one has no child either. */
-    const cancelWithParent = ({ isNew, run }: { readonly isNew: boolean; readonly run: StoredRun }) =>
+    const cancelWithParent = ({ isNew, run }: Added) =>
       parent === undefined || startedBy(run) !== parent
         ? Effect.void
         : Effect.flatMap(
           available(store.get(parent)),
           (found) => (found?.isCancelled ?? isNew) ? cancel(id) : Effect.void
         )
+    const release = ({ isNew, run }: Added) =>
+      isNew && run.status === "running"
+        ? Effect.forkDetach(Effect.ignore(store.settle(run, { status: "queued" }))) :
+        Effect.void
     const added = {
       runId: id,
       agent,
@@ -69,7 +75,8 @@ export const startRun = (
     const insert = (leaseMillis?: number) =>
       Effect.tap(available(store.insert({ ...added, leaseMillis })), (result) => {
         if (result.isNew) conversations.begin(id, toStored)
-        return cancelWithParent(result)
+        // A caller that is interrupted does not execute its run.
+        return Effect.onInterrupt(cancelWithParent(result), () => release(result))
       })
     const { isNew, run } = yield* added.delayMillis === undefined ? starting(agent, insert) : insert()
     if (run.agent !== agent) return yield* Effect.fail(new RunConflict({ runId: id, differs: "agent" }))

@@ -61,7 +61,7 @@ export const partsOf = (client: SqlClient.SqlClient, tables: Tables, wakeUps: Sq
     failing,
     now: nowOf(sql),
     /** True for a row that compensates a write of another run, which is stored as its parent. */
-    isCompensation: (row: Statement.Fragment = runs) =>
+    isCompensation: (row: Statement.Identifier = runs) =>
       sql`substr(${row}.agent, length(${row}.agent) - ${compensation.length - 1}) = ${compensation}`,
     lock: sql.literal(isPg ? "FOR UPDATE" : ""),
     inTransaction: <A, E>(operation: string, effect: Effect.Effect<A, E>) =>

@@ -12,7 +12,7 @@ export const sqlPurge = (
   { decisions, inTransaction, isCompensation, now, rows, runs, signals, sql, steps }: Parts,
   { remove }: Pick<ReturnType<typeof sqlMessages>, "remove">
 ): RunLists["purge"] => {
-  const hasEnded = (row: Statement.Fragment) => sql`${row}.status IN ${sql.in([...ended])}`
+  const hasEnded = (row: Statement.Identifier) => sql`${row}.status IN ${sql.in([...ended])}`
   return (olderThanMillis) =>
     inTransaction(
       "purge",

@@ -1,5 +1,6 @@
 /** Host in SQL: processes that share PostgreSQL or SQLite own runs by leases. */
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type { sqlMessages } from "../sqlMessages.ts"
 import type { Parts } from "../sqlParts.ts"
@@ -26,6 +27,17 @@ const unreadableOf = (
   return unreadable.length === 0 ? undefined : { unreadable }
 }
 
+/** Inserts a run that its caller executes. If the caller is interrupted meanwhile, the run is queued for any process. */
+const orQueued = (inserting: ReturnType<Host["insert"]>, settle: Host["settle"]): ReturnType<Host["insert"]> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(Effect.forkDetach(inserting), (fiber) => {
+      const release = Effect.flatMap(Fiber.join(fiber), ({ isNew, run }) =>
+        isNew ? settle(run, { status: "queued" }) : Effect.succeed(false))
+      return Effect.onInterrupt(restore(Fiber.join(fiber)), () =>
+        Effect.forkDetach(Effect.ignore(release)))
+    })
+  )
+
 /** Makes a host. */
 export const sqlHost = (
   parts: Parts,
@@ -37,11 +49,22 @@ export const sqlHost = (
   const cancellation = sqlCancel(parts, ofSteps, ofMessages.operations)
   const inserted = sqlInsert(parts, ofMessages)
   const settled = sqlSettle(parts, ofSteps, ofMessages, cancellation)
+  const settle: Host["settle"] = (hold, leaving) =>
+    Effect.flatMap(settled(hold, leaving), (left) => {
+      if (left === "lost") return Effect.succeed(false)
+      const changed = leaving.status === "asked" || leaving.status === "lent"
+        ? []
+        : [{ _tag: "Changed", runId: hold.runId } as const]
+      const takable = left === "left" ? [] : left === "queued" ? [queued] : [{ ...queued, released: left }]
+      return Effect.as(wakeUps.notifySoon([...changed, ...takable]), true)
+    })
   return {
     insert: Effect.fnUntraced(function*(run) {
       // Within a transaction of the caller's no process sees it, and none is notified, before that is committed.
       const isWithin = Option.isSome(yield* Effect.serviceOption(sql.transactionService))
-      const added = yield* inserted(isWithin ? { ...run, leaseMillis: undefined } : run)
+      const added = run.leaseMillis === undefined || isWithin
+        ? yield* inserted({ ...run, leaseMillis: undefined })
+        : yield* orQueued(inserted(run), settle)
       if (added.isNew && added.run.status === "queued" && run.delayMillis === undefined) {
         yield* isWithin ? wakeUps.notify([queued]) : wakeUps.notifySoon([queued])
       }
@@ -69,15 +92,7 @@ export const sqlHost = (
         const followed = new Set(steps.flatMap(({ isFollowed, runId }) => isFollowed === true ? [runId] : []))
         return wakeUps.notifySoon([...followed].map((runId) => ({ _tag: "Recorded", runId })))
       }),
-    settle: (hold, leaving) =>
-      Effect.flatMap(settled(hold, leaving), (left) => {
-        if (left === "lost") return Effect.succeed(false)
-        const changed = leaving.status === "asked" || leaving.status === "lent"
-          ? []
-          : [{ _tag: "Changed", runId: hold.runId } as const]
-        const takable = left === "left" ? [] : left === "queued" ? [queued] : [{ ...queued, released: left }]
-        return Effect.as(wakeUps.notifySoon([...changed, ...takable]), true)
-      }),
+    settle,
     decide: (runId, segment, decisions) =>
       Effect.tap(
         decide(runId, segment, decisions),
