@@ -41,7 +41,8 @@ interface Account {
   readonly requireArguments: (tool: string, params: unknown) => Effect.Effect<void>
   readonly addTokens: (amount: number) => Effect.Effect<void>
   readonly round: (allFailed: boolean) => Effect.Effect<void>
-  readonly begin: (clock: { readonly monotonicTimeNanosUnsafe: () => bigint }) => void
+  readonly continueAfter: (millis: number) => void
+  readonly noteElapsed: () => void
   readonly hasTime: (millis: number) => boolean
 }
 
@@ -51,7 +52,9 @@ const { Account }: {
     limits: Counts,
     thresholds: ReadonlyArray<number>,
     owner: object,
-    parent?: Account
+    parent?: Account,
+    isLevel?: boolean,
+    clock?: { readonly monotonicTimeNanosUnsafe: () => bigint }
   ) => Account
 } = await load("account.ts")
 
@@ -122,16 +125,28 @@ describe("an account", () => {
   })
 
   it("has time for a wait that ends before each deadline", () => {
-    const { inner, outer } = accounts({ duration: 100 }, [], { duration: 150 })
-    assert.isTrue(inner.hasTime(1e6))
-    inner.begin(from(1_000))
+    const { inner: untimed, outer: around } = accounts({ duration: 100 }, [], { duration: 150 })
+    assert.isTrue(untimed.hasTime(1e6))
+    const inner = new Account("inner", { duration: 100 }, [], owner, around, true, from(1_000))
     assert.deepStrictEqual([99, 100, 101].map((millis) => inner.hasTime(millis)), [true, false, false])
-    outer.begin(from(940))
-    assert.deepStrictEqual([89, 90].map((millis) => inner.hasTime(millis)), [true, false])
-    const moved = new Account("a", { duration: 100 }, [], { ...owner, onExceeded: () => Effect.void })
-    moved.begin(from(0))
+    const outer = new Account("outer", { duration: 150 }, [], owner, undefined, true, from(940))
+    const within = new Account("inner", { duration: 100 }, [], owner, outer, true, from(1_000))
+    assert.deepStrictEqual([89, 90].map((millis) => within.hasTime(millis)), [true, false])
+    const extended = { ...owner, onExceeded: () => Effect.void }
+    const moved = new Account("a", { duration: 100 }, [], extended, undefined, true, from(0))
     assert.isTrue(moved.hasTime(1e6))
     assert.isTrue(accounts({}).inner.hasTime(1e6))
+  })
+
+  it("measures a resumed run from the time that it ran before", () => {
+    const account = new Account("a", { duration: 100 }, [], owner, undefined, true, from(990))
+    const { extended, retries, used } = account.state()
+    account.restore({ extended, retries, used: { ...used, duration: 30 } })
+    account.continueAfter(20)
+    assert.deepStrictEqual([39, 40].map((millis) => account.hasTime(millis)), [true, false])
+    account.noteElapsed()
+    assert.strictEqual(account.state().used["duration"], 60)
+    assert.deepStrictEqual([39, 40].map((millis) => account.hasTime(millis)), [true, false])
   })
 
   it("ends calls with larger arguments than its cap or outer ones", () => {

@@ -16,7 +16,6 @@ export interface Account {
   readonly state: () => { readonly used: Counts; readonly retries: Counts; readonly extended: Counts }
   readonly charge: (kind: string, tool?: string) => Effect.Effect<void>
   readonly section: (agent: string, caps: Counts) => Account
-  readonly begin: (clock: { readonly monotonicTimeNanosUnsafe: () => bigint }) => void
   readonly hasTime: (millis: number) => boolean
 }
 

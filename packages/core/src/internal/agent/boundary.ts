@@ -109,10 +109,7 @@ class Boundary<Out, E, R, R2> {
     const id = mode.resumed?.runId ?? parent?.id ?? identifier(declaration.name, mode, ambient)
     const { account, log } = this.run = newRun(declaration, parent, id, mode, context, clock, input)
     if (mode.resumed !== undefined) account.restore(mode.resumed.budget)
-    if (parent === undefined && log !== undefined) {
-      account.elapsed(account.elapsedBefore + log.elapsedBefore)
-    }
-    account.begin(clock)
+    if (parent === undefined && log !== undefined) account.continueAfter(log.elapsedBefore)
   }
 
   /** Runs the body in the span of the run. */
@@ -211,7 +208,7 @@ class Boundary<Out, E, R, R2> {
 
   private end(exited: Exit.Exit<Out, E | BudgetExceeded>): Effect.Effect<Out, E | BudgetExceeded> {
     const { body, context, mode, run, run: { account } } = this
-    account.elapsed(account.ran)
+    account.noteElapsed()
     const exit = Exit.isSuccess(exited) ? exited : this.asEnded(exited.cause)
     if (Exit.isSuccess(exit) && exit.value instanceof Pause) body.onPaused?.(exit.value)
     if (run.parent !== undefined) passTaint(run, run.parent, Context.getOrUndefined(context, ToolCall))

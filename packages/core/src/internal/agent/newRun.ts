@@ -168,7 +168,8 @@ export const isPendingIn = (run: Run | undefined, id: string): boolean =>
   run?.writes.completed === undefined || run.writes.completed.get(id) !== undefined
 
 /** The account of an ended run: it starts no work, and exhausted budgets do not prevent its compensation. */
-const accountOver = (name: string): Account => new Account(name, {}, [], undefined, undefined)
+const accountOver = (name: string, clock: Clock.Clock): Account =>
+  new Account(name, {}, [], undefined, undefined, false, clock)
 
 /** The extension that a program answers with. One that it made by hand is checked like one of `Budget.extend`. */
 const extensionOf = <R>(
@@ -229,7 +230,7 @@ export const newRun = <R>(
     },
     log,
     clock,
-    account: over !== undefined ? accountOver(name) : new Account(
+    account: over !== undefined ? accountOver(name, clock) : new Account(
       name,
       ownCaps,
       thresholds ?? defaults?.thresholds ?? [],
@@ -246,7 +247,8 @@ export const newRun = <R>(
             )
       },
       parent?.account,
-      isLevel
+      isLevel,
+      clock
     ),
     audience: audienceOf(parent?.audience, ambient, sink, outOfRun),
     nested: new NestedRuns(hasSteps, resumed?.steps?.nested),

@@ -68,8 +68,9 @@ export class Account {
   private readonly extended: Partial<Record<Kind, number>> = {}
   private deciding: Semaphore.Semaphore | undefined
   private stopped: BudgetStop | undefined
-  private clock: Clock.Clock | undefined
-  private began = 0
+  private readonly clock: Clock.Clock | undefined
+  /** When it began, by the monotonic clock; earlier by the time that it ran before it was resumed. */
+  private began: number
 
   constructor(
     agent: string,
@@ -77,7 +78,8 @@ export class Account {
     thresholds: ReadonlyArray<number>,
     owner: LedgerOwner | undefined,
     parent: Account | undefined,
-    isLevel = false
+    isLevel = false,
+    clock?: Clock.Clock
   ) {
     this.agent = agent
     this.limits = { ...limits }
@@ -85,6 +87,8 @@ export class Account {
     this.thresholds = thresholds
     this.owner = owner
     this.parent = parent
+    this.clock = clock
+    this.began = clock === undefined ? 0 : monotonicMillis(clock)
   }
 
   /** A part of the run with caps of its own, without events. */
@@ -105,6 +109,7 @@ export class Account {
   /** Continues the counts of another account. */
   restore(state: LedgerState): void {
     for (const kind of Object.keys(this.used) as Array<keyof typeof this.used>) this.used[kind] = state.used[kind] ?? 0
+    this.began -= this.used.duration
     this.lastTool = state.lastTool
     for (const [tool, times] of Object.entries(state.retries)) this.setRetries(tool, times)
     for (const [kind, more] of Object.entries(state.extended)) this.extend(kind as Kind, more)
@@ -130,14 +135,15 @@ export class Account {
     this.extended[kind] = (this.extended[kind] ?? 0) + more
   }
 
-  /** Milliseconds that the agent ran before it was resumed. */
-  get elapsedBefore(): number {
-    return this.used.duration
+  /** Adds the milliseconds that the agent ran in earlier executions. */
+  continueAfter(millis: number): void {
+    this.used.duration += millis
+    this.began -= millis
   }
 
   /** Records how long the agent has run, for a run that is resumed later. */
-  elapsed(millis: number): void {
-    this.used.duration = millis
+  noteElapsed(): void {
+    this.used.duration = this.ran
   }
 
   private setRetries(tool: string, times: number): void {
@@ -272,12 +278,6 @@ export class Account {
       account.used.allFailureRounds = 0
     }
     return Effect.void
-  }
-
-  /** The agent begins: its time is measured from now on, by the monotonic clock. */
-  begin(clock: Clock.Clock): void {
-    this.clock = clock
-    this.began = monotonicMillis(clock) - this.used.duration
   }
 
   /** Milliseconds that the agent has run, the time before it was resumed included. */
