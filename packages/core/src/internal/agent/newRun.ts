@@ -2,13 +2,13 @@
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as WebCrypto from "effect/crypto/WebCrypto"
 import { type Caps, checkExtension, Defaults, type Extension } from "../../Budget.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { CurrentJournal } from "../../Journal.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import { type Call, ToolCall } from "../call/call.ts"
 import { rootOf } from "../call/record/record.ts"
-import { randomIdIn } from "../foundation/digest.ts"
 import { Account } from "../run/account.ts"
 import type { CompensableWrite } from "../run/writes/completedWrites.ts"
 import { audienceOf } from "../run/observe/listeners.ts"
@@ -153,7 +153,7 @@ const taintOf = (parent: Run | undefined, call: Call | undefined, resumed: Check
 /** Returns the id of a run without a given one. Not of `Random`, whose seed may be another run's too. */
 export const identifier = (agent: string, { runId }: Mode, context: Context.Context<never>): string => {
   if (runId === "") throw new ConfigurationError({ subject: `Agent "${agent}"`, problem: "a run id is not empty" })
-  return runId ?? `run_${randomIdIn(context)}`
+  return runId ?? `run_${Context.get(context, WebCrypto.WebCrypto).randomUUID()}`
 }
 
 /** The writes of a snapshot that a run around its own has not compensated. */

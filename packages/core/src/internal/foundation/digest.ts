@@ -40,10 +40,6 @@ export const sha256On = (runtime: Runtime): (text: string) => Effect.Effect<stri
 /** The SHA-256 of a text, in hexadecimal. */
 export const sha256 = sha256On(globalThis as Runtime)
 
-/** A unique random text, for callers with a context at hand. */
-export const randomIdIn = (context: Context.Context<never>): string =>
-  Context.get(context, WebCrypto.WebCrypto).randomUUID()
-
 /** A unique random text. */
 export const randomId: Effect.Effect<string> = Effect.map(WebCrypto.WebCrypto, (crypto) => crypto.randomUUID())
 

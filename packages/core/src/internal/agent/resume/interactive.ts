@@ -11,7 +11,7 @@ import { SnapshotKey } from "../../approval/snapshotKey.ts"
 import { ConfigurationError } from "../../../ConfigurationError.ts"
 import { CurrentJournal } from "../../../Journal.ts"
 import { withDefects } from "../../foundation/failureWithDefect.ts"
-import { randomIdIn } from "../../foundation/digest.ts"
+import * as WebCrypto from "effect/crypto/WebCrypto"
 import { type Agent, fromExecute } from "../agent.ts"
 import type { Mode } from "../runMode.ts"
 import type { StartError } from "../compose/composedAgent.ts"
@@ -22,8 +22,9 @@ import { runCleanups } from "../../run/writes/cleanups.ts"
 import { CurrentRun, type Run } from "../../run/run.ts"
 
 /** A key for snapshots that stay in the process: two random ids, for 32 bytes and more. */
-const ownKey = Effect.contextWith((context: Context.Context<never>) =>
-  Effect.sync(() => Redacted.make(`${randomIdIn(context)}${randomIdIn(context)}`))
+const ownKey = Effect.map(
+  WebCrypto.WebCrypto,
+  (crypto) => Redacted.make(`${crypto.randomUUID()}${crypto.randomUUID()}`)
 )
 
 /** A run within another one, with an unanswered question: its cleanup has run. */
