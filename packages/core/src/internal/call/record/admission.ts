@@ -55,7 +55,8 @@ interface Has<Stop> {
   admission: Admission<Stop>
 }
 
-const undecided: Admission<never> = {
+/** The state of a call without decisions. */
+export const noAdmission: Admission<never> = {
   approvals: undefined,
   approved: undefined,
   arguments: undefined,
@@ -77,10 +78,12 @@ export interface Decided {
 }
 
 /** The state of a call with these decisions. */
-export const newAdmission = ({ approvals, approved, continuation }: Decided): Admission<never> =>
-  approvals === undefined && approved === undefined && continuation === undefined
-    ? undecided
-    : { ...undecided, approvals, approved, continuation }
+export const newAdmission = ({ approvals, approved, continuation }: Decided): Admission<never> => ({
+  ...noAdmission,
+  approvals,
+  approved,
+  continuation
+})
 
 /** Notes that a person has decided about the call. */
 export const noteApproval = (record: Has<unknown>, { arguments: args, failed, response }: Approval): void => {

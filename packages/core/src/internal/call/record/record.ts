@@ -4,7 +4,7 @@ import type { DecisionRefused, SnapshotRefused } from "../../approval/outcome.ts
 import type { CallBeforePause, PendingCall } from "../../approval/snapshot.ts"
 import type { WaitsInAgent } from "../../run/callResult.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
-import { type Admission, type Decided, newAdmission, setStop, setStopWithin } from "./admission.ts"
+import { type Admission, type Decided, newAdmission, noAdmission, setStop, setStopWithin } from "./admission.ts"
 import type { Attempts } from "./attempts.ts"
 import { type Children, noChildren } from "./children.ts"
 import { type Claiming, noClaim } from "./claiming.ts"
@@ -116,7 +116,7 @@ class Layout extends OutcomeFields implements Omit<CallRecord, keyof typeof abse
   readonly level: CallRecord["level"]
   readonly waitsFor: CallRecord["waitsFor"]
   readonly recovering = noRecovery
-  readonly admission: CallRecord["admission"]
+  readonly admission: CallRecord["admission"] = noAdmission
   readonly claiming = noClaim
   readonly replay = noReplay
   readonly children: CallRecord["children"] = noChildren
@@ -129,7 +129,6 @@ class Layout extends OutcomeFields implements Omit<CallRecord, keyof typeof abse
     this.gate = made.gate
     this.level = made.level ?? "tool"
     this.waitsFor = made.waitsFor
-    this.admission = newAdmission(made)
   }
 
   static {
@@ -140,10 +139,13 @@ class Layout extends OutcomeFields implements Omit<CallRecord, keyof typeof abse
 /** Returns the record of a new call with its origin. */
 export const newRecord = (callId: string, made: Made = {}): CallRecord => {
   const record = new Layout(callId, made) as unknown as { -readonly [K in keyof CallRecord]: CallRecord[K] }
-  const { around, identity, parent } = made
+  const { approvals, approved, around, continuation, identity, parent } = made
   if (parent !== undefined) record.parent = parent
   if (around !== undefined) record.around = around
   if (identity !== undefined) record.identity = identity
+  if (approvals !== undefined || approved !== undefined || continuation !== undefined) {
+    record.admission = newAdmission(made)
+  }
   return record
 }
 
