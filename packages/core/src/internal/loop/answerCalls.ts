@@ -17,8 +17,7 @@ export const runCalls = (
 ): Effect.Effect<Pause | ReadonlyArray<CallResult>, unknown, unknown> => {
   const { run, session, transcript } = state
   const { tools } = calls
-  return runRound(calls, raws, note, resumed, ({ results, waiting }): Pause | ReadonlyArray<CallResult> => {
-    if (waiting.length === 0) return results
+  return runRound(calls, raws, note, resumed, (waiting, results) => {
     const withoutResults = transcript.length - 1
     return new Pause(
       waiting.flatMap(({ pending }) => pending),

@@ -169,16 +169,15 @@ export class CallServer {
       [raw],
       () => session.transcript.assistant(content, state.run.reading.taintedBy),
       resumed,
-      (round) => round
+      ([waiting]) => waiting!
     )
     return new Entry(given, raw, session, (entry) => {
       const others = (this.entries.get(given.id) ?? []).filter((other) => other.raw !== raw)
       this.entries.set(given.id, [...others, entry])
-      const served = Effect.flatMap(ran, ({ results: [result], waiting: [waiting] }): Served => {
-        if (waiting !== undefined) entry.progress = { ...entry.progress, _tag: "Waiting", waiting }
-        return waiting === undefined
-          ? Effect.map(this.withValue(result!), outcomeOfResult)
-          : Effect.succeed(outcomeOfWait(raw, waiting, resultIn(session)))
+      const served = Effect.flatMap(ran, (waitingOrResults): Served => {
+        if (!("_tag" in waitingOrResults)) return Effect.map(this.withValue(waitingOrResults[0]!), outcomeOfResult)
+        entry.progress = { ...entry.progress, _tag: "Waiting", waiting: waitingOrResults }
+        return Effect.succeed(outcomeOfWait(raw, waitingOrResults, resultIn(session)))
       })
       return this.fork(Effect.onExit(served, (exit) => Effect.sync(() => this.note(entry, exit))))
     })

@@ -21,12 +21,6 @@ import { isOfMissingTool, resultOfMissingTool } from "./missingTool.ts"
 import { taintRun } from "../run/state/runState.ts"
 import { type CallState, endRound, type Resumed, type RoundState } from "./endedRound.ts"
 
-/** The outcome of a round. */
-interface RoundOutcome {
-  readonly results: ReadonlyArray<CallResult>
-  readonly waiting: ReadonlyArray<Waiting>
-}
-
 const noResumptions: ReadonlyMap<string, Resumption> = new Map()
 
 /** Finds the first of equal calls. Their keys are made when the first one is sought, because few answers have equal calls. */
@@ -46,7 +40,7 @@ const noteResult = ({ session, tools }: RoundContext, { call, encoded, isFailure
 }
 
 /** The calls of one answer while they run. */
-class Round implements RoundOutcome, RoundState {
+class Round implements RoundState {
   readonly calls: RoundContext
   readonly raws: ReadonlyArray<RequestedCall>
   readonly resumed: Resumed | undefined
@@ -255,28 +249,31 @@ class Round implements RoundOutcome, RoundState {
 }
 
 /**
- * Begins the calls of an answer: the effect runs them, once, and returns `outcomeOf` their round. `note` writes the calls
- * into the transcript: from that step on each of them has a result, however the run ends.
+ * Begins the calls of an answer: the effect runs them, once, and returns their results, or the pause of the run if some
+ * of them wait. `note` writes the calls into the transcript: from that step on each of them has a result, however the
+ * run ends.
  */
-export const runRound = <A>(
+export const runRound = <P>(
   calls: RoundContext,
   raws: ReadonlyArray<RequestedCall>,
   note: () => void,
   resumed: Resumed | undefined,
-  outcomeOf: (round: RoundOutcome) => A
-): Effect.Effect<A, unknown, unknown> =>
+  pauseOf: (waiting: ReadonlyArray<Waiting>, results: ReadonlyArray<CallResult>) => P
+): Effect.Effect<P | ReadonlyArray<CallResult>, unknown, unknown> =>
   // An interruption during the first step takes effect before the second, which notes the calls.
   Effect.uninterruptibleMask((restore) =>
     Effect.suspend(() => {
       note()
       const round = new Round(calls, raws, resumed)
-      return Effect.flatMap(round.runAll(restore), () => {
-        const { results, waiting } = round
-        const charged = waiting.length > 0
-          ? Effect.void
-          : calls.run.account.round(results.every(({ isFailure }) => isFailure))
-        return Effect.flatMapEager(charged, () => Effect.succeed(outcomeOf({ results, waiting })))
-      })
+      return Effect.flatMap(
+        round.runAll(restore),
+        (): Effect.Effect<P | ReadonlyArray<CallResult>> => {
+          const { results, waiting } = round
+          return waiting.length > 0
+            ? Effect.succeed(pauseOf(waiting, results))
+            : Effect.mapEager(calls.run.account.round(results.every(({ isFailure }) => isFailure)), () => results)
+        }
+      )
     })
   )
 
