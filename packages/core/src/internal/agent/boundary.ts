@@ -78,9 +78,6 @@ const endNested = (run: Run): Effect.Effect<void> => {
   })
 }
 
-/** The same services in one map: a run looks them up more often than it adds to them. */
-const flat = <R>(context: Context.Context<R>): Context.Context<R> => Context.makeUnsafe(context.mapUnsafe)
-
 /** One run from its first event to its last. */
 class Boundary<Out, E, R, R2> {
   readonly run: Run
@@ -114,7 +111,7 @@ class Boundary<Out, E, R, R2> {
 
   /** Runs the body in the span of the run. */
   effect(): Effect.Effect<Out, E | BudgetExceeded, R> {
-    const { body: { services }, declaration: { name }, run } = this
+    const { declaration: { name }, run } = this
     // An interruption that arrives while the run ends does not hide the reason of its end.
     const reported = Effect.uninterruptibleMask((restore) =>
       Effect.matchCauseEffect(restore(this.begin()), {
@@ -133,10 +130,7 @@ class Boundary<Out, E, R, R2> {
         }
       },
       partOf(run.parent, name, reported, run.start.isOver),
-      {
-        services: (context) =>
-          flat(Context.add(services === undefined ? context : services(context, run), CurrentRun, run))
-      }
+      { services: (context) => Context.add(context, CurrentRun, run) }
     )
   }
 
@@ -210,13 +204,10 @@ class Boundary<Out, E, R, R2> {
     const { body, context, mode, run, run: { account } } = this
     account.noteElapsed()
     const exit = Exit.isSuccess(exited) ? exited : this.asEnded(exited.cause)
-    if (Exit.isSuccess(exit) && exit.value instanceof Pause) body.onPaused?.(exit.value)
+    if (Exit.isSuccess(exit) && exit.value instanceof Pause) body.onPaused?.(exit.value, () => this.record())
     if (run.parent !== undefined) passTaint(run, run.parent, Context.getOrUndefined(context, ToolCall))
-    if (body.onRecord !== undefined || mode.onRecord !== undefined) {
-      const record = () => this.record()
-      body.onRecord?.(record)
-      mode.onRecord?.(record)
-    }
+    body.onEnded?.()
+    mode.onRecord?.(() => this.record())
     return Effect.flatMapEager(
       endNested(run),
       () =>
@@ -287,7 +278,7 @@ class Boundary<Out, E, R, R2> {
 
   /** The conversation at the end, and its compacted replacement. */
   private said() {
-    const { compacted, replacedInput, transcript } = this.body.said()
+    const { compacted, replacedInput, transcript } = this.body.said(this.run, this.context)
     return { transcript, ...optionally("compacted", compacted), ...optionally("replacedInput", replacedInput) }
   }
 

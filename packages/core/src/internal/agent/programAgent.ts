@@ -19,6 +19,7 @@ import { fromExecute, named } from "./agent.ts"
 import { type Compensates, compensatesOf, type Compensating } from "./compensation/compensationOptions.ts"
 import type { Described } from "./modelAgent.ts"
 import { ownToolsOnly } from "./ownTools.ts"
+import type { Body } from "./runBody.ts"
 import type { Limits, Mode } from "./runMode.ts"
 import { about, driven, failIfPaused, resumable } from "./resume/resumableRun.ts"
 import type { Decision } from "../approval/decision.ts"
@@ -32,46 +33,11 @@ import { withRequestTools } from "../loop/tools/requestTools.ts"
 import { decisionsWithin } from "../round/resume/nestedPauses.ts"
 import { presentationOf } from "../result/delivery.ts"
 import { readResult } from "../round/resume/resumeCall.ts"
-import type { Said } from "../run/runEntries.ts"
 import { Session } from "../run/session.ts"
 import { messagesAt } from "./resume/pausedConversation.ts"
 import { explainRefused } from "./resume/explainSnapshot.ts"
 import { compensatesOwn } from "./resume/resumeRun.ts"
 import type { Driven, Kind } from "./resume/agentKind.ts"
-import * as Context from "effect/Context"
-import { CurrentExchange, makeExchange } from "../foundation/effect/retriedFailures.ts"
-import { Observer } from "../model/transportObserver.ts"
-import { emit, type Run } from "../run/run.ts"
-import { use } from "../run/state/runState.ts"
-
-/** A context in which a run hears of its transport retries, before the observer of the context does. */
-export const observed = (
-  context: Context.Context<never>,
-  run: Run,
-  session: Session
-): Context.Context<never> => {
-  const outer = Context.get(context, Observer)
-  const shared = Context.add(
-    context,
-    CurrentExchange,
-    session.exchange = makeExchange((millis) => run.account.hasTime(millis))
-  )
-  return Context.add(shared, Observer, (retry) =>
-    run.account.charge("transportRetries").pipe(
-      Effect.andThen(emit(run, () => ({
-        _tag: "TransportRetry",
-        turn: session.turn,
-        retry: retry.attempt,
-        delay: Duration.toMillis(retry.delay),
-        error: retry.failure._tag === "Status" ? String(retry.failure.status) : retry.failure.code ?? "connection",
-        host: retry.host
-      }))),
-      Effect.andThen(Effect.suspend(() => {
-        use(run, "transportRetries", 1)
-        return outer(retry)
-      }))
-    ))
-}
 
 /** The tools of a program, those of its skills with them. */
 export const toolsOf = ({ skills, tools }: Program): ReadonlyArray<Tool.Any> => [
@@ -93,39 +59,30 @@ const runProgram = (
   mode: Mode,
   input: unknown
 ): Effect.Effect<Driven, unknown, unknown> =>
-  driven(
-    () => {
-      const session = new Session()
-      const checkpoint = "checkpoint" in from ? from.checkpoint : undefined
-      /** The conversation at the pause: it is the run's own until the run resumes. */
-      let stopped: (() => Said) | undefined
-      return {
-        kind,
-        withdraw: () => {
-          const { withdraw = Effect.void } = session
-          session.withdraw = undefined
-          return withdraw
-        },
-        body: {
-          run: (run) => loop(program, from, run, session),
-          said: () => session.isResumable || stopped === undefined ? session.said() : stopped(),
-          resumable: (run) =>
-            // Compensated calls are not resumed.
-            session.isResumable && !run.writes.isCompensating
-              ? { checkpoint: () => session.checkpoint(run, undefined), parts: () => partsOf(session) }
-              : undefined,
-          services: (context, run) => {
-            if (checkpoint !== undefined) stopped = () => messagesAt(checkpoint, run, presentationOf(context))
-            return observed(context, run, session)
-          },
-          onCompensated: ({ root, tool }, mark) => session.transcript.undone(root, tool, mark)
-        }
-      }
-    },
-    declaration,
-    mode,
-    input
-  )
+  Effect.suspend(() => {
+    const session = new Session()
+    const checkpoint = "checkpoint" in from ? from.checkpoint : undefined
+    const withdraw = () => {
+      const { withdraw = Effect.void } = session
+      session.withdraw = undefined
+      return withdraw
+    }
+    const body: Body<unknown, unknown, unknown> = {
+      run: (run) => loop(program, from, run, session),
+      // The conversation at the pause is the run's own until the run resumes.
+      said: (run, context) =>
+        session.isResumable || checkpoint === undefined
+          ? session.said()
+          : messagesAt(checkpoint, run, presentationOf(context)),
+      resumable: (run) =>
+        // Compensated calls are not resumed.
+        session.isResumable && !run.writes.isCompensating
+          ? { checkpoint: () => session.checkpoint(run, undefined), parts: () => partsOf(session) }
+          : undefined,
+      onCompensated: ({ root, tool }, mark) => session.transcript.undone(root, tool, mark)
+    }
+    return driven({ kind, withdraw, body }, declaration, mode, input)
+  })
 
 /** A tool of the agent in a run: skills may have tools of one name. Those of a request are no agents, and are never repeated or compensated. */
 const toolNamed = (program: Program, { skill }: Checkpoint, tool: string | undefined) =>
@@ -313,10 +270,11 @@ export const ofProgram = (
   const tools = toolsOf(program)
   const own = ownOf(name, [...program.tools.byName.values()].map(({ tool }) => tool), skills.map(({ skill }) => skill))
   const ownTools = () => own
+  const unlessPaused = failIfPaused(name)
   return Object.assign(
     fromExecute(
       name,
-      (input: unknown, mode) => Effect.flatMap(kind.drive({ input }, mode, input), failIfPaused(name)),
+      (input: unknown, mode) => Effect.flatMap(kind.drive({ input }, mode, input), unlessPaused),
       { tools, ownTools, budget }
     ),
     resumable(kind),

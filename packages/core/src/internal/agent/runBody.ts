@@ -9,17 +9,15 @@ import type { ToCompensate } from "./compensation/compensateWrite.ts"
 /** Body of a run within a boundary. */
 export interface Body<Out, E, R> {
   readonly run: (run: Run) => Effect.Effect<Out, E, R>
-  /** Called at the end, if the record is needed. */
-  readonly said: () => Said
+  /** Returns the messages of the run at its end. `context`: that of its caller. */
+  readonly said: (run: Run, context: Context.Context<never>) => Said
   readonly resumable?: (run: Run) => SnapshotSource | undefined
   /** Called for each write of the run that is compensated at its end, or may be. */
   readonly onCompensated?: ToCompensate["onCompensated"]
-  /** Adds the body's other services to its context. */
-  readonly services?: (context: Context.Context<never>, run: Run) => Context.Context<never>
-  /** Receives the function that returns the record, when the run ends in any way. */
-  readonly onRecord?: (record: () => RunRecord) => void
-  /** Receives the pause before an interruption is possible. */
-  readonly onPaused?: (pause: Pause) => void
+  /** Receives the pause, and the function that returns the record, before an interruption is possible. */
+  readonly onPaused?: (pause: Pause, record: () => RunRecord) => void
+  /** Called when the run has ended in any way, or has paused. */
+  readonly onEnded?: (() => void) | undefined
   /** Runs before the end of a failed or interrupted run is emitted. */
   readonly onFailed?: () => Effect.Effect<void>
 }

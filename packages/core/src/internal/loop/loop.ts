@@ -1,6 +1,7 @@
 /** The agent loop: starts or resumes a run, and converses with the model. One interpreter, streamed or not. */
 import * as Prompt from "effect/ai/Prompt"
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import type { Decision } from "../approval/decision.ts"
@@ -11,12 +12,15 @@ import { converse, isTrusted, substitute } from "./converse.ts"
 import { callIdsIn } from "../model/responseParts.ts"
 import { mend, type Mending } from "../history/mendHistory.ts"
 import { runCalls } from "./answerCalls.ts"
-import { callAround, newRoundContext } from "../round/roundContext.ts"
+import { newRoundContext } from "../round/roundContext.ts"
 import { Change } from "../../Guardrail.ts"
 import { guardInput, type InputGuard } from "./guards.ts"
 import type { InputText } from "./inputText.ts"
 import { choose } from "./tools/chooseSkill.ts"
 import { CurrentRunInbox, type RunInbox } from "../../RunInbox.ts"
+import { CurrentExchange, makeExchange } from "../foundation/effect/retriedFailures.ts"
+import { Observer } from "../model/transportObserver.ts"
+import { ToolCall } from "../call/call.ts"
 import { presentationOf } from "../result/delivery.ts"
 import { isSubstitute } from "../model/modelDecision.ts"
 import { waitingCalls } from "../round/resume/nestedPauses.ts"
@@ -32,7 +36,7 @@ import { resultsOf, type Session } from "../run/session.ts"
 import { hasRequestContext } from "../run/transcript.ts"
 import { withFinder } from "./tools/toolSearch.ts"
 import type { ToolSet } from "./tools/toolSet.ts"
-import { chooseSkill, taintRun } from "../run/state/runState.ts"
+import { chooseSkill, taintRun, use } from "../run/state/runState.ts"
 import { plainResult, resultOrEffect } from "../foundation/options/hookResult.ts"
 import { aString, type Kind } from "../foundation/options/optionCheck.ts"
 
@@ -193,6 +197,37 @@ const inboxOf = (
   return inbox?.runId === run.id ? inbox : undefined
 }
 
+/** A context in which a run hears of its transport retries, before the observer of the context does. */
+const observed = (
+  context: Context.Context<never>,
+  run: Run,
+  session: Session
+): Context.Context<never> => {
+  const outer = Context.get(context, Observer)
+  const shared = Context.add(
+    context,
+    CurrentExchange,
+    session.exchange = makeExchange((millis) => run.account.hasTime(millis))
+  )
+  const heard = Context.add(shared, Observer, (retry) =>
+    run.account.charge("transportRetries").pipe(
+      Effect.andThen(emit(run, () => ({
+        _tag: "TransportRetry",
+        turn: session.turn,
+        retry: retry.attempt,
+        delay: Duration.toMillis(retry.delay),
+        error: retry.failure._tag === "Status" ? String(retry.failure.status) : retry.failure.code ?? "connection",
+        host: retry.host
+      }))),
+      Effect.andThen(Effect.suspend(() => {
+        use(run, "transportRetries", 1)
+        return outer(retry)
+      }))
+    ))
+  // In one map: a run looks its services up more often than it adds to them.
+  return Context.makeUnsafe(heard.mapUnsafe)
+}
+
 /** Runs an agent once. Answers its output, or a {@link Pause}. */
 export const loop = (
   program: Program,
@@ -208,6 +243,7 @@ export const loop = (
     )
   }
   return Effect.contextWith((context: Context.Context<never>) => {
+    const services = observed(context, run, session)
     const canKeep = Context.getOrUndefined(context, SnapshotKey) !== undefined
     const state: Conversation = {
       canPause: run.start.mayPause && canKeep,
@@ -217,8 +253,11 @@ export const loop = (
       transcript: session.transcript,
       inbox: inboxOf(context, program, run),
       shown: presentationOf(context, program.resultLimit),
-      within: callAround(context)
+      within: Context.getOrUndefined(context, ToolCall)?.record
     }
-    return "input" in from ? start(state, from.input) : resumeRun(state, from.checkpoint, from.decisions)
+    const running = "input" in from
+      ? start(state, from.input)
+      : resumeRun(state, from.checkpoint, from.decisions)
+    return Effect.provideContext(running, services)
   })
 }

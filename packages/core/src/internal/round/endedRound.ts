@@ -14,7 +14,8 @@ import { announceStart } from "./runCall.ts"
 import { unknownSince } from "./missingTool.ts"
 import { undecided } from "./resume/pausedResult.ts"
 import { type Resumption, withdrawQuestionsAtEnd, withdrawQuestionsOf } from "./resume/withdrawQuestions.ts"
-import { failed, repairedIn, type RoundContext } from "./roundContext.ts"
+import { failed, type RoundContext } from "./roundContext.ts"
+import { repairedIn } from "./runCall.ts"
 
 /** State of a resumed round's calls. */
 export interface Resumed {

@@ -1,15 +1,11 @@
 /** Round context: state that the calls of one answer share, with their repeated failures, their repeated results, and the calls that were let on. */
-import * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
 import type { ToolFailure } from "../projection/toolFailure.ts"
-import { ToolCall } from "../call/call.ts"
 import { type CallLog, type CallRecord, type Gate, rootOf, toolName } from "../call/record/record.ts"
-import type { ToolInfo } from "../call/tool/toolInfo.ts"
-import { type CallOutcome, type CallResult, codeOf, type RequestedCall } from "../run/callResult.ts"
+import type { CallResult, RequestedCall } from "../run/callResult.ts"
 import type { Run } from "../run/run.ts"
 import type { Session } from "../run/session.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
-import { deliver, type Presentation } from "../result/delivery.ts"
+import type { Presentation } from "../result/delivery.ts"
 import * as Failures from "../projection/failures.ts"
 import { canonicalJson } from "../foundation/json/canonicalJson.ts"
 import type { Any as Policy, EarlierCall } from "../../Policy.ts"
@@ -91,36 +87,6 @@ export const newRoundContext = (
     repeatedCalls,
     repeatedFailures
   }
-}
-
-/** The call that a run is made in, if there is one. */
-export const callAround = (context: Context.Context<never>): RoundContext["within"] =>
-  Context.getOrUndefined(context, ToolCall)?.record
-
-/** The arguments of a fixer or a person that a call was made with, or was to be made with, in place of the model's. */
-export const repairedIn = (record: CallRecord | undefined): CallResult["repaired"] =>
-  record?.recovering.fixedBy === undefined || record.recovering.fixedArguments === undefined
-    ? undefined
-    : { arguments: record.recovering.fixedArguments, by: record.recovering.fixedBy }
-
-/**
- * The outcome of a delivered result. `info` is absent if no tool wrote it. The result names the arguments of the call
- * at any end.
- */
-export const delivered = (
-  { run, shown, started }: RoundContext,
-  result: CallResult,
-  info?: ToolInfo,
-  read?: ReadonlyArray<string>
-): Effect.Effect<CallOutcome> => {
-  const record = started.get(result.call.id)?.record
-  const repaired = result.repaired ?? repairedIn(record)
-  const entry = result.isFailure && codeOf(result) === "outcome_unknown" ? record?.claiming.entry : undefined
-  const known = repaired === undefined ? result : { ...result, repaired }
-  return Effect.mapEager(
-    deliver(shown, run, info, entry === undefined ? known : { ...known, entry }, read),
-    (result): CallOutcome => ({ _tag: "Done", result })
-  )
 }
 
 /** A failure as a result. */

@@ -1,15 +1,13 @@
 /** Runs one call of a known tool: from the model's arguments to a result, within its span and through the delivery. */
 import * as Cause from "effect/Cause"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type * as Schema from "effect/Schema"
-import { approvalExpiry, type CallBeforePause, type PendingCall } from "../approval/snapshot.ts"
+import type { CallBeforePause } from "../approval/snapshot.ts"
 import * as Failures from "../projection/failures.ts"
 import { type Call, forAgent, ToolCall } from "../call/call.ts"
 import { Escalation, Pending } from "../../ToolError.ts"
 import type * as Tool from "../tool/tool.ts"
 import * as Arguments from "../call/arguments/toolArguments.ts"
-import { counted, delivered, repairedIn, type RoundContext } from "./roundContext.ts"
+import { counted, type RoundContext } from "./roundContext.ts"
 import { type CallOutcome, type CallResult, codeOf, type RequestedCall } from "../run/callResult.ts"
 import { type Approval, type Continuation, noteClientFailure } from "../call/record/admission.ts"
 import { continueAfter } from "../call/record/attempts.ts"
@@ -21,15 +19,16 @@ import { startedInParallel } from "../call/replay/pausedWrites.ts"
 import { cannotWait } from "../call/admissionGate.ts"
 import type { ClientFailure } from "../call/clientCall.ts"
 import { remember, rememberPart } from "../call/replay/snapshotWrites.ts"
-import { hashOf } from "../foundation/digest.ts"
 import { settle } from "../call/record/claiming.ts"
 import { markOf } from "../projection/degradedMark.ts"
 import { pendingResult } from "../projection/pendingTask.ts"
 import { failureOf, failureOfInterrupted, outcomeUnknown } from "../result/failureOf.ts"
 import { waiting } from "./resume/nestedPauses.ts"
-import { waitsWithin } from "./resume/pausedWithin.ts"
+import { pendingOf, waitsWithin } from "./resume/pausedWithin.ts"
 import { auditWithin } from "../result/writeAudit.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
+import { deliver } from "../result/delivery.ts"
+import type { ToolInfo } from "../call/tool/toolInfo.ts"
 import { behind } from "../foundation/effect/sequence.ts"
 import { auditedAs } from "../call/auditedCall.ts"
 import { announcedAttempts } from "../call/attemptLog.ts"
@@ -42,6 +41,32 @@ import { inSpan } from "../run/observe/telemetry.ts"
 
 /** Done when a call has ended, however it did. */
 export type OnEnd = (exit: Exit.Exit<CallOutcome, unknown>) => Effect.Effect<void>
+
+/** The arguments of a fixer or a person that a call was made with, or was to be made with, in place of the model's. */
+export const repairedIn = (record: CallRecord | undefined): CallResult["repaired"] =>
+  record?.recovering.fixedBy === undefined || record.recovering.fixedArguments === undefined
+    ? undefined
+    : { arguments: record.recovering.fixedArguments, by: record.recovering.fixedBy }
+
+/**
+ * The outcome of a delivered result. `info` is absent if no tool wrote it. The result names the arguments of the call
+ * at any end.
+ */
+export const delivered = (
+  { run, shown, started }: RoundContext,
+  result: CallResult,
+  info?: ToolInfo,
+  read?: ReadonlyArray<string>
+): Effect.Effect<CallOutcome> => {
+  const record = started.get(result.call.id)?.record
+  const repaired = result.repaired ?? repairedIn(record)
+  const entry = result.isFailure && codeOf(result) === "outcome_unknown" ? record?.claiming.entry : undefined
+  const known = repaired === undefined ? result : { ...result, repaired }
+  return Effect.mapEager(
+    deliver(shown, run, info, entry === undefined ? known : { ...known, entry }, read),
+    (result): CallOutcome => ({ _tag: "Done", result })
+  )
+}
 
 /** Error type of a call that waits or has a failed result, in its span. */
 const outcomeType = (outcome: CallOutcome): string | undefined =>
@@ -132,25 +157,6 @@ export interface Start {
   /** The agent that is the tool has done something before it came to wait. */
   readonly doneInPart?: true | undefined
 }
-
-const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { readonly _tag: "Waiting" }) =>
-  Effect.zipWith(
-    Clock.currentTimeMillis,
-    hashOf(stop.arguments),
-    (now, argumentsHash): PendingCall => ({
-      callId: stop.of?.callId ?? raw.id,
-      tool: stop.of?.attempts.tool?.name ?? raw.name,
-      arguments: stop.arguments as Record<string, Schema.Json>,
-      argumentsHash,
-      reasons: stop.reasons,
-      code: stop.client === undefined ? "approval_required" : "client_tool",
-      ...(stop.client?.effects === undefined ? undefined : { effects: stop.client.effects }),
-      ...(stop.compensation === undefined ? undefined : { compensation: stop.compensation }),
-      ...(stop.fixedBy === undefined ? undefined : { fixedBy: stop.fixedBy }),
-      requestedAt: now,
-      expiresAt: approvalExpiry(now, stop.client?.timeout ?? calls.approvalTimeToLive)
-    })
-  )
 
 /** A denied call, or one with an unknown outcome if a write has started before it, or if an inner call was denied. */
 const deniedAs = (calls: RoundContext, raw: RequestedCall, record: CallRecord) => {
@@ -276,7 +282,7 @@ export const runCall = (
   tool: AgentTool,
   raw: RequestedCall,
   start: Start,
-  onEnd?: OnEnd
+  onEnd: OnEnd = () => Effect.void
 ): Effect.Effect<CallOutcome, unknown, unknown> => {
   const { gate, run } = calls
   const { info } = tool.tool
@@ -332,9 +338,11 @@ export const runCall = (
     onEnd: (exit) => {
       noteEnded(record, exit)
       if (run.counts.admitted.calls !== undefined) gate.log.end(record)
-      const last = () => onEnd === undefined ? Effect.void : onEnd(exit)
-      const audited = () => record.admission.audited === undefined ? last() : behind(auditWithin(run, record), last)
-      return record.claiming.settle === undefined ? audited() : Effect.flatMapEager(settle(call), audited)
+      if (record.claiming.settle === undefined && record.admission.audited === undefined) return onEnd(exit)
+      return Effect.flatMapEager(
+        record.claiming.settle === undefined ? Effect.void : settle(call),
+        () => behind(auditWithin(run, record), () => onEnd(exit))
+      )
     }
   })
 }

@@ -11,7 +11,7 @@ import { presentationOf } from "../../result/delivery.ts"
 import { decisionsWithin } from "../../round/resume/nestedPauses.ts"
 import { isStepOf } from "../../path/path.ts"
 import type { CompensableWrite } from "../../run/writes/completedWrites.ts"
-import { noRunMessages, type Said } from "../../run/runEntries.ts"
+import { noRunMessages } from "../../run/runEntries.ts"
 import type { Run } from "../../run/run.ts"
 import { type CompensatedMark, withCompensatedMarks } from "../../run/transcript.ts"
 import type * as Tool from "../../tool/tool.ts"
@@ -160,7 +160,6 @@ export const compose = (
   const drive: Kind["drive"] = (from, mode: Mode, given) =>
     Effect.suspend(() => {
       let steps: Steps | undefined
-      let stopped: (() => Said) | undefined
       const compensated: Array<CompensableWrite & { readonly mark: CompensatedMark }> = []
       const begin = (run: Run): Effect.Effect<unknown, unknown, unknown> => {
         if ("input" in from) {
@@ -176,24 +175,24 @@ export const compose = (
           }))
       }
       return driven(
-        () => ({
+        {
           kind,
           withdraw: () =>
             steps?.withdraw ?? Effect.void,
           body: {
             run: (run) =>
               ended(begin(run), () => steps, agents),
-            said: () => {
-              const said = (steps?.said ?? stopped)?.() ?? noRunMessages
+            said: (run, context) => {
+              const said = steps !== undefined
+                ? steps.said()
+                : "checkpoint" in from
+                ? stoppedWithin(from.checkpoint, run, presentationOf(context))
+                : noRunMessages
               return { ...said, transcript: withCompensatedMarks(said.transcript, compensated) }
             },
-            onCompensated: (write, mark) => void compensated.push({ ...write, mark }),
-            services: (context, run) => {
-              if ("checkpoint" in from) stopped = () => stoppedWithin(from.checkpoint, run, presentationOf(context))
-              return context
-            }
+            onCompensated: (write, mark) => void compensated.push({ ...write, mark })
           }
-        }),
+        },
         limits,
         mode,
         given

@@ -99,15 +99,14 @@ export interface Waitable {
   readonly body: Body<unknown, unknown, unknown>
 }
 
-/** Runs within a boundary; makes a snapshot if the run waits. `start` is called when the run starts. */
+/** Runs once within a boundary; makes a snapshot if the run waits. */
 export const driven = (
-  start: () => Waitable,
+  { body, kind, withdraw }: Waitable,
   declaration: Limits<unknown>,
   mode: Mode,
   input: unknown
 ): Effect.Effect<Driven, unknown, unknown> =>
   Effect.contextWith((context: Context.Context<SnapshotKey>) => {
-    const { body, kind, withdraw } = start()
     let record: (() => RunRecord) | undefined
     let currentRun: Run | undefined
     let pause: Pause | undefined
@@ -137,12 +136,12 @@ export const driven = (
         input,
         {
           ...body,
-          onRecord: (ended) => {
-            record = ended
-            mode.onStands?.(pause === undefined ? undefined : sealed(pause))
-          },
+          onEnded: mode.onStands && (() => mode.onStands!(pause === undefined ? undefined : sealed(pause))),
           onFailed: () => withdrawn,
-          onPaused: (waited) => pause = waited,
+          onPaused: (waited, lastRecord) => {
+            pause = waited
+            record = lastRecord
+          },
           run: (run) => {
             mode.onStarted?.(run)
             currentRun = run

@@ -1,13 +1,43 @@
 /**
- * Waiting calls within a tool's executor: resuming makes the outer call again and finds the decision for the inner one.
+ * Waiting calls: the question about a call, and the state of one within a tool's executor. Resuming makes the outer call
+ * again and finds the decision for the inner one.
  */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Decision } from "../../approval/decision.ts"
-import type { CallBeforePause, PendingCall, WaitingWithin } from "../../approval/snapshot.ts"
+import { approvalExpiry, type CallBeforePause, type PendingCall, type WaitingWithin } from "../../approval/snapshot.ts"
 import * as Arguments from "../../call/arguments/toolArguments.ts"
 import type { Approval } from "../../call/record/admission.ts"
 import { type CallRecord, identityOf, type Stop } from "../../call/record/record.ts"
+import { hashOf } from "../../foundation/digest.ts"
 import { canonicalJson } from "../../foundation/json/canonicalJson.ts"
+import type { RequestedCall } from "../../run/callResult.ts"
+import type { RoundContext } from "../roundContext.ts"
+
+/** Returns the question to a person, or to the page, about a call that waits. */
+export const pendingOf = (
+  { approvalTimeToLive }: Pick<RoundContext, "approvalTimeToLive">,
+  raw: RequestedCall,
+  stop: Stop & { readonly _tag: "Waiting" }
+): Effect.Effect<PendingCall> =>
+  Effect.zipWith(
+    Clock.currentTimeMillis,
+    hashOf(stop.arguments),
+    (now, argumentsHash): PendingCall => ({
+      callId: stop.of?.callId ?? raw.id,
+      tool: stop.of?.attempts.tool?.name ?? raw.name,
+      arguments: stop.arguments as Record<string, Schema.Json>,
+      argumentsHash,
+      reasons: stop.reasons,
+      code: stop.client === undefined ? "approval_required" : "client_tool",
+      ...(stop.client?.effects === undefined ? undefined : { effects: stop.client.effects }),
+      ...(stop.compensation === undefined ? undefined : { compensation: stop.compensation }),
+      ...(stop.fixedBy === undefined ? undefined : { fixedBy: stop.fixedBy }),
+      requestedAt: now,
+      expiresAt: approvalExpiry(now, stop.client?.timeout ?? approvalTimeToLive)
+    })
+  )
 
 /** Decisions about calls within a call. */
 export const decidedWithin = ({ admission: { approvals = [] } }: CallRecord): WaitingWithin["approvals"] =>
