@@ -22,7 +22,7 @@ import { type Call, mayRunAgain, ToolCall } from "../call.ts"
 import type { PassThrough } from "../execute/effects.ts"
 import { type Executable, execute } from "../execute/executeTool.ts"
 import type { AttemptError } from "../attemptError.ts"
-import { noteMoment, setTool, startAttempt } from "../record/attempts.ts"
+import { setTool, startAttempt } from "../record/attempts.ts"
 import { answerFromLog, answerFromSnapshot, matchLog, replayFailure } from "./replaySteps.ts"
 import { appendStart, awaitReplay, claimKey, claimPlace } from "./writeSteps.ts"
 import {
@@ -95,7 +95,6 @@ const chargeRetry: Step = (next) => (attempt) => {
   const isRetry = record.attempts.count > 0 && !record.recovering.isFix
   if (isRetry && !record.recovering.isRetryPaid && isGivenUp(record, call.arguments)) return refuse(call, run)
   if (record.attempts.count > 0) noteRepetition(record, record.attempts.count + 1)
-  noteMoment(record, moment())
   const isPaid = record.recovering === noRecovery ? false : useMarks(record)
   if (!isRetry) {
     const deposit = record.attempts.count > 0 ? undefined : Context.get(context, CurrentRetryBudget)?.deposit
@@ -116,7 +115,7 @@ const chargeRetry: Step = (next) => (attempt) => {
 const numberAttempt: Step = (next) => (attempt) => {
   const { call, run } = attempt
   if (call.record.marks !== noMarks || call.record.parent !== undefined) noteArguments(call.record, call.arguments)
-  const nth = startAttempt(call.record, call)
+  const nth = startAttempt(call.record, call, moment())
   const { admission: { continuation }, attempts: { countBefore } } = call.record
   const number = continuation === undefined ? countBefore + nth : resumedNumber(run, call)
   const numbered = { ...attempt, nth, number }

@@ -40,10 +40,18 @@ export const setTool = (record: Has, tool: ToolInfo | undefined): void => {
   own(record).tool = tool
 }
 
-/** Counts an attempt and records its request; returns its number since the run was resumed. */
-export const startAttempt = (record: Has, requested: NonNullable<Attempts["requested"]>): number => {
+/**
+ * Counts an attempt, and records its request and the moment at which it starts; returns its number since the run was
+ * resumed. An attempt that is replayed has no moment.
+ */
+export const startAttempt = (
+  record: Has,
+  requested: NonNullable<Attempts["requested"]>,
+  moment = record.attempts.moment
+): number => {
   const state = own(record)
   state.requested = requested
+  state.moment = moment
   return ++state.count
 }
 
@@ -55,9 +63,4 @@ export const forgetAttempts = (record: Has): void => {
 /** Notes how many attempts were announced before the run paused. */
 export const continueAfter = (record: Has, attempts: number): void => {
   own(record).countBefore = attempts
-}
-
-/** Notes the moment at which an attempt starts. */
-export const noteMoment = (record: Has, moment: number): void => {
-  own(record).moment = moment
 }
