@@ -5,6 +5,7 @@ import { ToolError } from "@recourse/core"
 import { Cause, Effect, Exit } from "effect"
 import { openRun } from "../support/openRun.ts"
 import {
+  begin,
   done,
   type Effects,
   type Exits,
@@ -56,10 +57,10 @@ describe("the effect of a call", () => {
     const around = recordOf("none", {}, { around: model })
     const outer = recordOf(undefined, {}, { parent: around })
     const write = recordOf("write", {}, { parent: outer })
-    Happened.begin(write, () => 7)
+    begin(write, () => 7)
     assert.deepStrictEqual([write.happened, write.executed, write.running, write.startedAt], ["unknown", true, 1, 7])
     for (const each of [outer, around, model]) assert.deepStrictEqual([...each.within!], [write])
-    Happened.begin(write, () => 9)
+    begin(write, () => 9)
     assert.deepStrictEqual([write.running, write.startedAt], [2, 7])
     Outcome.endExecution(write, "yes")
     assert.deepStrictEqual([write.running, write.known, write.happened], [1, "yes", "unknown"])
@@ -70,11 +71,11 @@ describe("the effect of a call", () => {
   it("notes no effect around a read, unless a write started within it", () => {
     const outer = recordOf("read")
     const read = recordOf("read", {}, { parent: outer })
-    Happened.begin(read, () => 7)
+    begin(read, () => 7)
     assert.deepStrictEqual([read.startedAt, outer.within], [0, undefined])
     read.within = new Set([recordOf("write")])
     Outcome.endExecution(read, "no")
-    Happened.begin(read, () => 9)
+    begin(read, () => 9)
     assert.deepStrictEqual([read.startedAt, outer.within?.has(read)], [9, true])
   })
 
@@ -94,7 +95,7 @@ describe("the effect of a call", () => {
       )
       yield* Effect.exit(Happened.inPlace(record, "a", Effect.die("no")))
       assert.deepStrictEqual([record.happened, record.running, record.runningInPlace], ["unknown", 0, 0])
-      Happened.begin(record, () => 0)
+      begin(record, () => 0)
       yield* Happened.inPlace(record, "a", Effect.as(look, 3))
       assert.deepStrictEqual(seen, ["unknown", "unknown", 2, 1])
       assert.deepStrictEqual(record.answeredInPlace, { by: "a", value: 3 })

@@ -2,7 +2,17 @@
 
 import { assert, describe, it } from "@effect/vitest"
 import { open } from "../support/openRecord.ts"
-import { Happened, type Info, infoOf, load, noteRead, Outcome, type Record, recordOf } from "../support/callRecords.ts"
+import {
+  begin,
+  Happened,
+  type Info,
+  infoOf,
+  load,
+  noteRead,
+  Outcome,
+  type Record,
+  recordOf
+} from "../support/callRecords.ts"
 
 const Children: { readonly callOf: (tool: Info, asked: never, enclosing: never) => never } = await load(
   "children/childCall.ts"
@@ -104,7 +114,7 @@ describe("a call that another call makes", () => {
     const reads = [below(1), below(2), below(3)]
     const write = callOf(inner, reads[0]!).record
     assert.strictEqual(callOf(inner, reads[1]!).record, write)
-    Happened.begin(write, () => 0)
+    begin(write, () => 0)
     Outcome.endExecution(write, "yes")
     noteRead(write, ["outside"])
     Object.assign(write, { stop: { _tag: "CutOff" }, gate: {} })

@@ -74,7 +74,7 @@ export const load = async (name: string): Promise<never> => await import(new URL
 export const newRecord = (id: string, made?: object): Record => openRecord<Record>(id, made)
 
 export const Happened: {
-  readonly begin: (record: Record, now: () => number) => void
+  readonly noteWriteStart: (record: Record, isFirst: boolean, now: () => number) => void
   readonly happenedItself: (record: Record) => Known
   readonly inPlace: <A, E>(record: Record, by: unknown, answer: Effect.Effect<A, E>) => Effect.Effect<A, E>
   readonly overtaken: (record: Record, by: unknown) => Exits | undefined
@@ -83,9 +83,15 @@ export const Happened: {
   readonly isDoneWithin: (record: Record) => boolean
 } = await load("execute/effects.ts")
 
-export const Outcome: { readonly endExecution: (record: Record, known: Known) => void } = await load(
-  "record/outcome.ts"
-)
+export const Outcome: {
+  readonly startExecution: (record: Record) => boolean
+  readonly endExecution: (record: Record, known: Known) => void
+} = await load("record/outcome.ts")
+
+/** Starts an execution of a call. */
+export const begin = (record: Record, now: () => number): void => {
+  Happened.noteWriteStart(record, Outcome.startExecution(record), now)
+}
 
 export const { noteRead }: { readonly noteRead: (record: Record, tools: ReadonlyArray<string>) => void } = await load(
   "children/untrustedContent.ts"

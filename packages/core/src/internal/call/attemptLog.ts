@@ -22,7 +22,7 @@ import { emit, type Run } from "../run/run.ts"
 import { isInterruption } from "../foundation/effect/signal.ts"
 import { stackless } from "../foundation/stacklessError.ts"
 import * as Telemetry from "../run/observe/telemetry.ts"
-import { addExecuted } from "../run/state/runState.ts"
+import { addExecuted, use } from "../run/state/runState.ts"
 
 /** An attempt of a call. */
 export interface Attempt {
@@ -70,7 +70,7 @@ export const announceEnd = (attempt: Attempt, exit: Exit.Exit<unknown, unknown>)
   attempt.emitted.last = "end"
   const subject = { ...subjectOf(call.record), attempt: number }
   return emit(run, () =>
-    Exit.isFailure(exit) && attemptOutcome(exit, call.record) !== "success"
+    Exit.isFailure(exit) && failureOutcome(exit.cause, call.record) !== "success"
       ? {
         _tag: "ToolAttemptFailed",
         ...subject,
@@ -85,7 +85,7 @@ const nestedRunOf = (run: Run | undefined): string | undefined => run?.parent ==
 
 type Entry = { -readonly [K in keyof ExecutedCall]: ExecutedCall[K] }
 
-/** Writes an execution into the record of the run and of all that it is nested in. */
+/** Counts an execution, and writes it into the record of the run and of all that it is nested in. */
 export const openEntry = ({ call, number, run }: Pick<Attempt, "call" | "number" | "run">) => {
   const { recovering: { fixedBy } } = call.record
   const by = nestedRunOf(run)
@@ -98,6 +98,7 @@ export const openEntry = ({ call, number, run }: Pick<Attempt, "call" | "number"
   }
   if (by !== undefined) entry.agentRunId = by
   if (fixedBy !== undefined) entry.fixedBy = fixedBy
+  use(run, "toolCalls", 1)
   addExecuted(run, entry)
   return entry
 }
@@ -131,15 +132,14 @@ export const numberOf = ({ attempts: { count: attempts, countBefore: attemptsBef
 export const resumedNumber = (run: Run | undefined, { id, record }: Call): number =>
   entriesOf(run, id)[0]?.attempt ?? numberOf(record)
 
-/** Returns the outcome of an execution. A started task is a success of the call that started it. */
-export const attemptOutcome = (
-  exit: Exit.Exit<unknown, unknown>,
+/** Returns the outcome of an execution that gave no answer. A started task is a success of the call that started it. */
+export const failureOutcome = (
+  { reasons }: Cause.Cause<unknown>,
   { outcome: { happened }, attempts: { tool } }: Call["record"]
 ): ExecutedCall["outcome"] =>
-  Exit.isSuccess(exit) ||
-    exit.cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof Pending)
+  reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof Pending)
     ? "success"
-    : exit.cause.reasons.some(isInterruption)
+    : reasons.some(isInterruption)
     ? "interrupted"
     : happened === "unknown" && !mayBeRepeated(tool!)
     ? "unknown"

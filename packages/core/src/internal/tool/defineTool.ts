@@ -14,7 +14,7 @@ import type { Approves, NeedsApproval, StatusOf } from "./callTypes.ts"
 import { fromRecovered } from "./checkResult.ts"
 import { withBuiltInTags } from "../foundation/builtInTags.ts"
 import { parametersOf } from "../foundation/schema/sentSchema.ts"
-import { asEffect, type Execute } from "./preliminaryResults.ts"
+import { type Execute, lastOf } from "./preliminaryResults.ts"
 import type { Any, Trust } from "./tool.ts"
 import { resultOrEffect } from "../foundation/options/hookResult.ts"
 import { aBoolean } from "../foundation/options/optionCheck.ts"
@@ -171,7 +171,8 @@ export const define = (options: Declaration): Any => {
     idempotency,
     timeout,
     maxTimeout,
-    execute: asEffect(info, definition.successSchema, options.execute)
+    execute: options.execute,
+    lastOf: lastOf(info, definition.successSchema)
   })
   if (compensate !== undefined) {
     const compensation: Compensation = {

@@ -91,12 +91,11 @@ export const preliminaryResult = (
     )
 }
 
-/** The executor as an Effect of its result. Listeners receive each element of a Stream. */
-export const asEffect = (
+/** The result of an executor that returned no Effect: the last element of a Stream. Listeners receive each element. */
+export const lastOf = (
   info: ToolInfo,
-  success: Schema.Top,
-  execute: Execute
-): (params: never) => Effect.Effect<unknown, unknown, unknown> => {
+  success: Schema.Top
+): (executed: unknown) => Effect.Effect<unknown, unknown, unknown> => {
   const preliminary = preliminaryOf(success)
   const last = (stream: Stream.Stream<unknown, unknown, unknown>) =>
     Effect.contextWith((context: Context.Context<never>) => {
@@ -105,14 +104,8 @@ export const asEffect = (
         : stream
       return Effect.map(Stream.runLast(tapped), Option.getOrUndefined)
     })
-  return (params) => {
-    const executed = execute(params)
-    return Stream.isStream(executed)
-      ? last(executed)
-      : Effect.isEffect(executed)
-      ? executed
-      : notAnEffect(info, executed)
-  }
+  return (executed) =>
+    Stream.isStream(executed) ? last(executed as Stream.Stream<unknown, unknown, unknown>) : notAnEffect(info, executed)
 }
 
 /**

@@ -40,12 +40,10 @@ export const mayBeRepeated = ({ effects }: ToolInfo): boolean => effects === "re
 export const isWrite = ({ effects, passesKey }: ToolInfo): boolean =>
   effects === "write" || (effects === undefined && passesKey)
 
-/** Writes down that an executor begins. */
-export const begin = (record: CallRecord, now: () => number): void => {
+/** Notes the start of an execution that may write: its time, and that the calls around it have a write within. */
+export const noteWriteStart = (record: CallRecord, isFirst: boolean, now: () => number): void => {
   const { attempts: { tool }, children: { within } } = record
-  const mayWrite = tool === undefined || !mayBeRepeated(tool) || within !== undefined
-  const isFirst = startExecution(record)
-  if (!mayWrite) return
+  if (tool !== undefined && mayBeRepeated(tool) && within === undefined) return
   if (isFirst) noteStartedAt(record, now())
   forEachAround(record, (outer) => noteWithin(outer, record), outerOf)
 }
@@ -156,7 +154,7 @@ export const recordStart = (
   known: Happened,
   startedAt: () => number
 ): void => {
-  begin(record, startedAt)
+  noteWriteStart(record, startExecution(record), startedAt)
   endExecution(record, known)
   noteStartedWrite(run, record.outcome)
   if (run !== undefined && known === "unknown") recallCall(run, rootOf(record).callId)

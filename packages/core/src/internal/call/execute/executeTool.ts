@@ -6,7 +6,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
-import { noteChange, noteStartedWrite, noteWritten, use } from "../../run/state/runState.ts"
+import { noteChange, noteStartedWrite, noteWritten } from "../../run/state/runState.ts"
 import { Locale } from "../../../Catalogue.ts"
 import { type Declared, OutcomeUnknown } from "../../../ToolError.ts"
 import { type Interceptor, ToolInterceptor } from "../../../ToolInterceptor.ts"
@@ -14,7 +14,7 @@ import { isTagged } from "../../foundation/errorTags.ts"
 import { provide } from "../../foundation/effect/provideService.ts"
 import type { Idempotency } from "../../idempotency/idempotencyOptions.ts"
 import { declaredBy } from "../../projection/declaration.ts"
-import { type Attempt, attemptOutcome, entriesOf, openEntry } from "../attemptLog.ts"
+import { type Attempt, entriesOf, failureOutcome, openEntry } from "../attemptLog.ts"
 import { mayRunAgain, ToolCall } from "../call.ts"
 import { committed, type Fate, type Transaction } from "./committedCall.ts"
 import { refuseDetached } from "../children/detachedCall.ts"
@@ -22,11 +22,19 @@ import { type CallRecord, isStopped, outerOf, repeatStop, rootOf, waitsInAgent }
 import { encodedResult, noteCompensable } from "../compensableWrite.ts"
 import { executionFailed, ofUnknownOutcome, timedOut } from "./executionErrors.ts"
 import { namingDefects } from "./executorDefect.ts"
-import { afterExecution, begin, isPassThrough, mayBeRepeated, type PassThrough } from "./effects.ts"
+import { afterExecution, isPassThrough, mayBeRepeated, noteWriteStart, type PassThrough } from "./effects.ts"
 import { withIdleTimeout } from "./idleTimeout.ts"
 import type { AttemptError } from "../attemptError.ts"
 import { forgetDegraded } from "../record/marks.ts"
-import { endExecution, forgetEnd, noteAnswer, noteError, noteExecuted, notePosition } from "../record/outcome.ts"
+import {
+  endExecution,
+  forgetEnd,
+  noteAnswer,
+  noteError,
+  noteExecuted,
+  notePosition,
+  startExecution
+} from "../record/outcome.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
 import { refuse } from "../refusal.ts"
 
@@ -43,7 +51,9 @@ export interface Executable<Params, A, D, R> {
   readonly timeout: Duration.Duration | undefined
   /** Limit up to which progress extends the timeout; `undefined` if it does not. */
   readonly maxTimeout?: Duration.Duration | undefined
-  readonly execute: (params: Params) => Effect.Effect<A, D, R>
+  /** Returns the Effect of the result, or something else that `lastOf` makes it of. */
+  readonly execute: (params: Params) => unknown
+  readonly lastOf: (executed: unknown) => Effect.Effect<A, D, R>
 }
 
 /** An attempt whose call is to be executed. */
@@ -65,6 +75,15 @@ class NoAnswer {
   }
 }
 
+/** Calls the executor. */
+const called = <Params, A, D, R>(
+  { execute, lastOf }: Executable<Params, A, D, R>,
+  params: Params
+): Effect.Effect<A, D, R> => {
+  const executed = execute(params)
+  return Effect.isEffect(executed) ? executed as Effect.Effect<A, D, R> : lastOf(executed)
+}
+
 /** The executor, or its interceptor. */
 const intercepted = <Params, A, D, R>(
   executable: Executable<Params, A, D, R>,
@@ -73,7 +92,7 @@ const intercepted = <Params, A, D, R>(
 ): Effect.Effect<A, D, R> => {
   const intercept = Context.get(attempt.context, ToolInterceptor)
   return intercept === undefined
-    ? executable.execute(params)
+    ? called(executable, params)
     : standingBefore(intercept, executable, attempt, params)
 }
 
@@ -89,7 +108,7 @@ const standingBefore = <Params, A, D, R>(
   const about = { tool, callId: call.id, attempt: number, effects, passesKey, timeout, params, failure, success }
   // Defects of the interceptor are not those of the tool.
   const named = Effect.catchCause(
-    Effect.suspend(() => executable.execute(params)),
+    Effect.suspend(() => called(executable, params)),
     (cause) => Effect.failCause(namingDefects(call.record, number, cause))
   )
   return intercept(about, named) as Effect.Effect<A, D, R>
@@ -140,15 +159,17 @@ class Execution<Params, A, D, R> {
     const detached = outerOf(record) === undefined ? undefined : refuseDetached(record)
     if (detached !== undefined) return detached
     if (record.outcome.executed && !mayRunAgain(call)) return refuse(call, run)
-    forgetEnd(record)
     if (record.marks.degraded !== undefined && record.outcome.running === 0) forgetDegraded(record)
-    if (record.admission.continuation === undefined) use(run, "toolCalls", 1)
     const isRepeated = record.outcome.executed
-    begin(record, () => Context.get(context, Clock.Clock).currentTimeMillisUnsafe())
+    forgetEnd(record)
+    const isFirst = startExecution(record)
+    const { info } = this.executable
+    if (info.effects !== "read" || record.children.within !== undefined) {
+      noteWriteStart(record, isFirst, () => Context.get(context, Clock.Clock).currentTimeMillisUnsafe())
+    }
     const entries = record.admission.continuation === undefined
       ? [openEntry(this.attempt)]
       : entriesOf(this.attempt.run, this.attempt.call.id)
-    const { info } = this.executable
     const position = info.compensation === undefined ? undefined : notePosition(record, this.startWrite())
     this.started = { isRepeated, entries, position, fate: "undone" }
     if (info.effects === "write" || info.passesKey) noteStartedWrite(run, record.outcome)
@@ -198,7 +219,8 @@ class Execution<Params, A, D, R> {
     if (this.transaction !== undefined && this.isRolledBack && record.outcome.running === 0) {
       noteExecuted(record, started.isRepeated)
     }
-    for (const entry of started.entries) entry.outcome = attemptOutcome(exit, record)
+    const outcome = Exit.isSuccess(exit) ? "success" : failureOutcome(exit.cause, record)
+    for (const entry of started.entries) entry.outcome = outcome
     const { info } = this.executable
     if (info.compensation !== undefined || run?.audience?.details === true) {
       this.noteCompensable(exit, started.position)

@@ -7,8 +7,7 @@ import type { Entry } from "../../idempotency/ledgerStore.ts"
 import * as Telemetry from "../../run/observe/telemetry.ts"
 import { noteLedgerAnswer } from "../../run/writes/ledgerAnswers.ts"
 import { emit } from "../../run/run.ts"
-import { use } from "../../run/state/runState.ts"
-import { attemptOutcome, numberOf, openEntry } from "../attemptLog.ts"
+import { failureOutcome, numberOf, openEntry } from "../attemptLog.ts"
 import { errorFields, rootOf, subjectOf } from "../record/record.ts"
 import { recordStart } from "../execute/effects.ts"
 import { hasStarted, isNotedByAnother, noteCompensable } from "../compensableWrite.ts"
@@ -22,12 +21,11 @@ const counted = ({ asking, asking: { call, run } }: KeyedAttempt, entry: Entry, 
   Effect.suspend(() => {
     const { record } = call
     if (record.outcome.executed || !isOfRun(asking, entry)) return answer
-    use(run, "toolCalls", 1)
     recordStart(run, record, "yes", () => run!.clock.currentTimeMillisUnsafe())
     const executed = openEntry({ call, number: numberOf(record), run })
     return Effect.onExit(answer, (exit) =>
       Effect.sync(() => {
-        executed.outcome = attemptOutcome(exit, record)
+        executed.outcome = Exit.isSuccess(exit) ? "success" : failureOutcome(exit.cause, record)
       }))
   })
 

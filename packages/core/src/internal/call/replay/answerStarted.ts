@@ -11,7 +11,6 @@ import type { AttemptError } from "../attemptError.ts"
 import { noteAnswer } from "../record/outcome.ts"
 import { refuse } from "../refusal.ts"
 import { type AttemptedCall, matchAttempt, pathOfCall, startsOf } from "./attemptedCall.ts"
-import { use } from "../../run/state/runState.ts"
 
 /** Adds the write of an earlier execution to the log of its run, if it can be compensated. */
 const noteWrite = (
@@ -36,7 +35,6 @@ export const unknownOutcome = (
 ): Effect.Effect<never, AttemptError> =>
   Effect.suspend(() => {
     const { attempt, attempt: { call: { record } } } = attempted
-    use(run, "toolCalls", 1)
     recordStart(run, record, "unknown", () => run.clock.currentTimeMillisUnsafe())
     openEntry(attempt).outcome = "unknown"
     close(record)
@@ -57,7 +55,6 @@ const answer = <A>(
     onSuccess: (value) =>
       Effect.sync(() => {
         const { attempt, attempt: { call: { record } } } = attempted
-        use(run, "toolCalls", 1)
         recordStart(run, record, "yes", () => run.clock.currentTimeMillisUnsafe())
         openEntry(attempt).outcome = "success"
         noteAnswer(record, { value })

@@ -4,6 +4,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -16,7 +17,7 @@ import * as Path from "../../path/path.ts"
 import type { Run } from "../../run/run.ts"
 import type { Failed, RecoveryPaths, Wait } from "../../run/recoveryLog.ts"
 import { countReplayed, usedBy } from "../../run/tally.ts"
-import { attemptOutcome, numberOf, openEntry } from "../attemptLog.ts"
+import { failureOutcome, numberOf, openEntry } from "../attemptLog.ts"
 import type { Call } from "../call.ts"
 import type { AttemptError } from "../attemptError.ts"
 import { type CallRecord, errorFields, identityOf, toolName } from "../record/record.ts"
@@ -175,28 +176,27 @@ export const replayedFailure = (
       const { used } = recovery.waitBehind(paths, failed.attempt) ?? {}
       if (used !== undefined) countReplayed(run, used)
       const isRetry = record.attempts.count > 0 && !record.recovering.isFix
-      const failure = fails(call, info, failed, reason)
-      if (failed.attempt > recovery.talliedUpTo(paths) && failed.executed) countAttempt(run, call, isRetry, failure)
-      return failure
+      const error = noteReplayed(call, info, failed, reason)
+      if (failed.attempt > recovery.talliedUpTo(paths) && failed.executed) countAttempt(run, call, isRetry, error)
+      return Exit.fail(error)
     }
   })
 }
 
 /** Counts an uncounted attempt of a call made by a program or a tool. */
-const countAttempt = (run: Run, call: Call, isRetry: boolean, failure: Exit.Exit<never, AttemptError>): void => {
+const countAttempt = (run: Run, call: Call, isRetry: boolean, error: AttemptError): void => {
   const { record } = call
-  use(run, "toolCalls", 1)
   if (isRetry) use(run, "retries", 1)
   run.account.countReplayed({
     used: { toolCalls: 1 },
     retries: isRetry ? { [toolName(record)]: 1 } : {},
     extended: {}
   })
-  openEntry({ call, number: numberOf(record), run }).outcome = attemptOutcome(failure, record)
+  openEntry({ call, number: numberOf(record), run }).outcome = failureOutcome(Cause.fail(error), record)
 }
 
-/** Writes an earlier attempt into the record of its call, like that attempt itself. */
-const fails = (call: Call, info: ToolInfo, failed: Failed, reason: unknown): Exit.Exit<never, AttemptError> => {
+/** Writes an earlier attempt into the record of its call, like that attempt itself. Returns its error. */
+const noteReplayed = (call: Call, info: ToolInfo, failed: Failed, reason: unknown): AttemptError => {
   const { record } = call
   if (record.attempts.count > 0) noteRepetition(record, record.attempts.count + 1)
   startAttempt(record, call)
@@ -212,5 +212,5 @@ const fails = (call: Call, info: ToolInfo, failed: Failed, reason: unknown): Exi
   const error = stackless(() => errorOf({ ...errorFields(record), attempt }, failed, reason))
   noteError(record, error)
   if (record.recovering.repetitions !== undefined) noteExhausted(record, error)
-  return Exit.fail(error)
+  return error
 }
