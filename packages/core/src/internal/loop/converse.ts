@@ -134,10 +134,10 @@ const askNext = (
         )
         if (foreign.length > 0) taintRun(run, foreign)
         const sent = session.request.hasContext ? withRequestContexts(session.sent()) : session.sent()
-        if (plan === undefined) return ask(events, { prompt: sent, toolkit, format })
+        if (plan === undefined) return ask(run, events, { prompt: sent, toolkit, format })
         const prompt = promptOf(sent, plan)
         taintRun(run, taintedBy(prompt))
-        return asPlanned(ask(events, { prompt, toolkit, format, toolChoice: plan.toolChoice }), plan)
+        return asPlanned(ask(run, events, { prompt, toolkit, format, toolChoice: plan.toolChoice }), plan)
       }),
     isDelayed
   )

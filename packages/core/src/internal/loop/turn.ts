@@ -52,12 +52,15 @@ const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEff
 const reasonOf = ({ cause }: Exit.Failure<unknown, AiError.AiError>, context: Context.Context<never>): string =>
   cause.reasons.find(Cause.isFailReason)?.error.reason._tag ?? errorName(cause, Context.get(context, Redaction))
 
+/** True if the parts of an answer are of interest: to listeners, or to a caller who streams and is not to get a part twice. */
+const isObserved = (run: Run): boolean => run.audience !== undefined || run.start.streaming
+
 type Answered<A> = Effect.Effect<A | RespondWith<unknown>, unknown, unknown>
 
 /** A turn of the model: its calls, until one has an answer or a replacement is decided. */
 class Turn<A extends object> {
   private readonly state: Conversation
-  private readonly call: (events: TurnEvents) => ModelEffect<A>
+  private readonly call: (events: TurnEvents | undefined) => ModelEffect<A>
   private readonly context: Context.Context<never>
   private readonly number: number
   private readonly isDelayed: Delay
@@ -67,7 +70,7 @@ class Turn<A extends object> {
 
   constructor(
     state: Conversation,
-    call: (events: TurnEvents) => ModelEffect<A>,
+    call: (events: TurnEvents | undefined) => ModelEffect<A>,
     context: Context.Context<never>,
     number: number,
     isDelayed: Delay,
@@ -101,17 +104,21 @@ class Turn<A extends object> {
 
   private asked(): Answered<A> {
     const { isDelayed, number, state, state: { run, session } } = this
-    const events = state.events = new TurnEvents(run, number, (id) => session.keepsId(id), isDelayed)
+    const events = state.events = isObserved(run)
+      ? new TurnEvents(run, number, (id) => session.keepsId(id), isDelayed)
+      : undefined
     const { exchange } = session
-    const asked = Effect.flatMapEager(run.audience === undefined ? Effect.void : events.started, () => {
+    const asked = Effect.flatMapEager(events === undefined ? Effect.void : events.started, () => {
       use(run, "turns", 1)
       if (exchange !== undefined) startCall(exchange)
       return inChatSpan(run, this.context, this.call(events))
     })
-    const withEvents = run.audience === undefined ? asked : Effect.onExitPrimitive(asked, (exit) => {
-      if (Exit.isFailure(exit)) state.transcript.cutOff(events.text, run.reading.taintedBy)
-      return events.ended(exit)
-    })
+    const withEvents = run.audience === undefined || events === undefined ?
+      asked :
+      Effect.onExitPrimitive(asked, (exit) => {
+        if (Exit.isFailure(exit)) state.transcript.cutOff(events.text, run.reading.taintedBy)
+        return events.ended(exit)
+      })
     return Effect.catch(
       withEvents,
       (error) => {
@@ -119,7 +126,7 @@ class Turn<A extends object> {
         return this.failed(
           { error, at: run.clock.currentTimeMillisUnsafe(), isRetried },
           events,
-          events.hasContent,
+          events?.hasContent === true,
           undefined
         )
       }
@@ -188,7 +195,7 @@ class Turn<A extends object> {
 export const turn = <A extends object>(
   state: Conversation,
   codec: AnswerCodec<A>,
-  call: (events: TurnEvents) => ModelEffect<A>,
+  call: (events: TurnEvents | undefined) => ModelEffect<A>,
   isDelayed: Delay
 ): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
   Effect.contextWith((context: Context.Context<never>) => {

@@ -200,14 +200,15 @@ const complete = (parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<Reply, 
 
 /** Adds the usage of an answer to the run's, and emits that the model has answered. */
 const answered = (
-  events: TurnEvents,
+  run: Run,
+  events: TurnEvents | undefined,
   prompt: Prompt.Prompt,
   content: ReadonlyArray<Response.AnyPart>,
   context: Context.Context<never>
 ): Effect.Effect<void> =>
   Effect.flatMapEager(
-    chargeAnswer(events.run, context, prompt, content),
-    () => events.run.audience === undefined ? Effect.void : events.finished(content)
+    chargeAnswer(run, context, prompt, content),
+    () => events === undefined ? Effect.void : events.finished(content)
   )
 
 const choiceText = (choice: ModelRequest.Request["toolChoice"]): string | undefined =>
@@ -215,23 +216,24 @@ const choiceText = (choice: ModelRequest.Request["toolChoice"]): string | undefi
 
 /** Asks the model once. */
 export const ask = (
-  events: TurnEvents,
+  run: Run,
+  events: TurnEvents | undefined,
   request: ModelRequest.Request
 ): Effect.Effect<Reply, AiError.AiError, LanguageModel.LanguageModel> =>
   Effect.contextWith((context: Context.Context<LanguageModel.LanguageModel>) => {
     const model = Context.get(context, LanguageModel.LanguageModel)
     const { prompt, toolkit } = request
     const answers = () =>
-      events.run.start.streaming
+      events !== undefined && run.start.streaming
         ? streamed(events, (onParts) => ModelRequest.listen(model, request, context, onParts))
         : ModelRequest.generate(model, request, context)
-    const asked = events.run.audience === undefined ? answers() : Effect.flatMapEager(
+    const asked = events === undefined ? answers() : Effect.flatMapEager(
       events.requested(prompt, Object.keys(toolkit.tools), choiceText(request.toolChoice)),
       answers
     )
     return Effect.flatMap(
       asked,
-      (parts) => Effect.flatMapEager(answered(events, prompt, parts, context), () => complete(parts))
+      (parts) => Effect.flatMapEager(answered(run, events, prompt, parts, context), () => complete(parts))
     )
   })
 
@@ -246,7 +248,8 @@ const textParts = (text: string): ReadonlyArray<Response.AnyPart> =>
 
 /** Asks the model once for an object of a schema. An object that does not fit is an answer, not a failure. */
 export const askObject = <A>(
-  events: TurnEvents,
+  run: Run,
+  events: TurnEvents | undefined,
   prompt: Prompt.Prompt,
   objectName: string,
   schema: Schema.Codec<A, Record<string, unknown>, unknown, unknown>
@@ -257,14 +260,14 @@ export const askObject = <A>(
       LanguageModel.GenerateObjectResponse<{}, A>,
       AiError.AiError
     >
-    return Effect.flatMapEager(events.requested(prompt, []), () => generated).pipe(
+    return Effect.flatMapEager(events === undefined ? Effect.void : events.requested(prompt, []), () => generated).pipe(
       Effect.map((response): ObjectReply<A> => ({ content: response.content, value: Result.succeed(response.value) })),
       Effect.catchReason("AiError", "StructuredOutputError", (reason) =>
         Effect.succeed<ObjectReply<A>>({
           content: textParts(reason.responseText),
           value: Result.fail([{ path: [], expected: "expected an object that fits the schema", problem: "invalid" }])
         })),
-      Effect.tap((reply) => answered(events, prompt, reply.content, context))
+      Effect.tap((reply) => answered(run, events, prompt, reply.content, context))
     )
   })
 
