@@ -150,7 +150,7 @@ class Boundary<Out, E, R, R2> {
           () => {
             const required = run.parent === undefined ? Effect.void : account.requireLevel()
             return Effect.flatMapEager(required, () => {
-              const effect = Effect.suspend(() => body.run(run))
+              const effect = Effect.contextWith((context: Context.Context<never>) => body.run(run, context))
               return account.limits.duration === undefined ? effect : withDeadline(effect, account)
             })
           }

@@ -1,4 +1,5 @@
 /** Agents of programs: agents that run tool calls, with a model or without one, and their runs, which can be started, paused and resumed. */
+import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -26,6 +27,7 @@ import type { Decision } from "../approval/decision.ts"
 import { describeTools, type Parts } from "../approval/compareParts.ts"
 import type { Explanation } from "../approval/definitions.ts"
 import { type DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
+import type { SnapshotKey } from "../approval/snapshotKey.ts"
 import type { Checkpoint, NestedRun, Snapshot } from "../approval/snapshot.ts"
 import { loop, type Start } from "../loop/loop.ts"
 import { toolsAt } from "../loop/tools/checkpointTools.ts"
@@ -59,7 +61,7 @@ const runProgram = (
   mode: Mode,
   input: unknown
 ): Effect.Effect<Driven, unknown, unknown> =>
-  Effect.suspend(() => {
+  Effect.contextWith((context: Context.Context<SnapshotKey>) => {
     const session = new Session()
     const checkpoint = "checkpoint" in from ? from.checkpoint : undefined
     const withdraw = () => {
@@ -68,12 +70,12 @@ const runProgram = (
       return withdraw
     }
     const body: Body<unknown, unknown, unknown> = {
-      run: (run) => loop(program, from, run, session),
+      run: (run, services) => loop(program, from, run, session, services),
       // The conversation at the pause is the run's own until the run resumes.
-      said: (run, context) =>
+      said: (run, ambient) =>
         session.isResumable || checkpoint === undefined
           ? session.said()
-          : messagesAt(checkpoint, run, presentationOf(context)),
+          : messagesAt(checkpoint, run, presentationOf(ambient)),
       resumable: (run) =>
         // Compensated calls are not resumed.
         session.isResumable && !run.writes.isCompensating
@@ -81,7 +83,7 @@ const runProgram = (
           : undefined,
       onCompensated: ({ root, tool }, mark) => session.transcript.undone(root, tool, mark)
     }
-    return driven({ kind, withdraw, body }, declaration, mode, input)
+    return driven(context, { kind, withdraw, body }, declaration, mode, input)
   })
 
 /** A tool of the agent in a run: skills may have tools of one name. Those of a request are no agents, and are never repeated or compensated. */

@@ -8,8 +8,9 @@ import type { ToCompensate } from "./compensation/compensateWrite.ts"
 
 /** Body of a run within a boundary. */
 export interface Body<Out, E, R> {
-  readonly run: (run: Run) => Effect.Effect<Out, E, R>
-  /** Returns the messages of the run at its end. `context`: that of its caller. */
+  /** `context`: that of the boundary. */
+  readonly run: (run: Run, context: Context.Context<never>) => Effect.Effect<Out, E, R>
+  /** Returns the messages of the run at its end. `context`: that of the caller of the run. */
   readonly said: (run: Run, context: Context.Context<never>) => Said
   readonly resumable?: (run: Run) => SnapshotSource | undefined
   /** Called for each write of the run that is compensated at its end, or may be. */

@@ -103,7 +103,7 @@ const planned = (
     return Effect.map(plan, (plan) => checked(name, tools, plan, first))
   })
 
-/** Asks the model for its next answer. */
+/** Starts to ask the model for its next answer. */
 const askNext = (
   state: Conversation,
   tools: ToolSet,
@@ -184,11 +184,11 @@ const turns = Effect.fnUntraced(function*(
     if (state.inbox !== undefined && !isCompacted) yield* joinMessages(state, state.inbox)
     if (compaction !== undefined && !isCompacted) yield* compactIfFull(state, compaction)
     const plan = prepareTurn === undefined ? undefined : yield* planned(state, tools, first, prepareTurn)
-    const asked = askNext(state, tools, plan, isDelayed)
-    const attempted: Effect.Effect<Reply | RespondWith<unknown> | typeof again, unknown, unknown> =
-      compaction === undefined || isCompacted ? asked : orCompact(state, compaction, asked)
+    const asked = () => askNext(state, tools, plan, isDelayed)
+    const attempted = (): Effect.Effect<Reply | RespondWith<unknown> | typeof again, unknown, unknown> =>
+      compaction === undefined || isCompacted ? asked() : orCompact(state, compaction, Effect.suspend(asked))
     const answer: Reply | RespondWith<unknown> | typeof again | Change<unknown> = yield* (
-      guard === undefined ? attempted : guard.runInParallel(attempted)
+      guard === undefined ? attempted() : guard.runInParallel(Effect.suspend(attempted))
     )
     if (answer instanceof Change) return answer
     guard = undefined

@@ -1,4 +1,5 @@
 /** The agent loop: starts or resumes a run, and converses with the model. One interpreter, streamed or not. */
+import * as IdGenerator from "effect/ai/IdGenerator"
 import * as Prompt from "effect/ai/Prompt"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -197,67 +198,71 @@ const inboxOf = (
   return inbox?.runId === run.id ? inbox : undefined
 }
 
-/** A context in which a run hears of its transport retries, before the observer of the context does. */
-const observed = (
+/**
+ * The services of a run: it hears of its transport retries before the observer of the context does, and the hooks of a
+ * provider have ids.
+ */
+const servicesOf = (
   context: Context.Context<never>,
   run: Run,
   session: Session
 ): Context.Context<never> => {
   const outer = Context.get(context, Observer)
-  const shared = Context.add(
-    context,
-    CurrentExchange,
-    session.exchange = makeExchange((millis) => run.account.hasTime(millis))
+  const exchange = session.exchange = makeExchange((millis) => run.account.hasTime(millis))
+  const services = context.pipe(
+    Context.add(CurrentExchange, exchange),
+    Context.add(Observer, (retry) =>
+      run.account.charge("transportRetries").pipe(
+        Effect.andThen(emit(run, () => ({
+          _tag: "TransportRetry",
+          turn: session.turn,
+          retry: retry.attempt,
+          delay: Duration.toMillis(retry.delay),
+          error: retry.failure._tag === "Status" ? String(retry.failure.status) : retry.failure.code ?? "connection",
+          host: retry.host
+        }))),
+        Effect.andThen(Effect.suspend(() => {
+          use(run, "transportRetries", 1)
+          return outer(retry)
+        }))
+      )),
+    Context.add(
+      IdGenerator.IdGenerator,
+      Context.getOrUndefined(context, IdGenerator.IdGenerator) ?? IdGenerator.defaultIdGenerator
+    )
   )
-  const heard = Context.add(shared, Observer, (retry) =>
-    run.account.charge("transportRetries").pipe(
-      Effect.andThen(emit(run, () => ({
-        _tag: "TransportRetry",
-        turn: session.turn,
-        retry: retry.attempt,
-        delay: Duration.toMillis(retry.delay),
-        error: retry.failure._tag === "Status" ? String(retry.failure.status) : retry.failure.code ?? "connection",
-        host: retry.host
-      }))),
-      Effect.andThen(Effect.suspend(() => {
-        use(run, "transportRetries", 1)
-        return outer(retry)
-      }))
-    ))
   // In one map: a run looks its services up more often than it adds to them.
-  return Context.makeUnsafe(heard.mapUnsafe)
+  return Context.makeUnsafe(services.mapUnsafe)
 }
 
-/** Runs an agent once. Answers its output, or a {@link Pause}. */
+/** Runs an agent once, with the services of its boundary. Answers its output, or a {@link Pause}. */
 export const loop = (
   program: Program,
   from: Start,
   run: Run,
-  session: Session
+  session: Session,
+  context: Context.Context<never>
 ): Effect.Effect<unknown, unknown, unknown> => {
+  const services = servicesOf(context, run, session)
+  const shown = presentationOf(context, program.resultLimit)
   // Until the round has started. The caller of the outermost agent still has the snapshot. An inner run has executed no
   // call by then, so its snapshot is given back, and the outer run ends it as a whole.
   if ("checkpoint" in from && run.parent !== undefined) {
-    session.withdraw = Effect.contextWith((context: Context.Context<never>) =>
-      withdrawQuestions(run, presentationOf(context, program.resultLimit), from.checkpoint.round)
-    )
+    session.withdraw = Effect.suspend(() => withdrawQuestions(run, shown, from.checkpoint.round))
   }
-  return Effect.contextWith((context: Context.Context<never>) => {
-    const services = observed(context, run, session)
-    const canKeep = Context.getOrUndefined(context, SnapshotKey) !== undefined
-    const state: Conversation = {
-      canPause: run.start.mayPause && canKeep,
-      program,
-      run,
-      session,
-      transcript: session.transcript,
-      inbox: inboxOf(context, program, run),
-      shown: presentationOf(context, program.resultLimit),
-      within: Context.getOrUndefined(context, ToolCall)?.record
-    }
-    const running = "input" in from
-      ? start(state, from.input)
-      : resumeRun(state, from.checkpoint, from.decisions)
-    return Effect.provideContext(running, services)
-  })
+  const state: Conversation = {
+    canPause: run.start.mayPause && Context.getOrUndefined(context, SnapshotKey) !== undefined,
+    program,
+    run,
+    session,
+    context: services,
+    transcript: session.transcript,
+    inbox: inboxOf(context, program, run),
+    shown,
+    within: Context.getOrUndefined(context, ToolCall)?.record
+  }
+  return Effect.provideContext(
+    "input" in from ? start(state, from.input) : resumeRun(state, from.checkpoint, from.decisions),
+    services
+  )
 }

@@ -1,5 +1,6 @@
 /** Program: an agent put together, and the state of one run of it. */
 import type * as Prompt from "effect/ai/Prompt"
+import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { RunInbox } from "../../RunInbox.ts"
 import type { Handler } from "../model/modelDecision.ts"
@@ -92,6 +93,8 @@ export interface Conversation {
   readonly run: Run
   readonly transcript: Transcript
   readonly session: Session
+  /** The services of the run. */
+  readonly context: Context.Context<never>
   readonly shown: Presentation
   /** The call that the run is made for, if its agent is a tool, or recovers one. */
   readonly within: RoundContext["within"]

@@ -1,5 +1,6 @@
 /** Model turn: one answer of the model, with the decisions about failed calls. */
 import type * as AiError from "effect/ai/AiError"
+import type * as IdGenerator from "effect/ai/IdGenerator"
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -22,7 +23,7 @@ import { recorded } from "./recordedTurn.ts"
 import { TurnEvents } from "../model/modelTurnEvents.ts"
 import { use } from "../run/state/runState.ts"
 
-type ModelEffect<A> = Effect.Effect<A, AiError.AiError, LanguageModel.LanguageModel>
+type ModelEffect<A> = Effect.Effect<A, AiError.AiError, IdGenerator.IdGenerator | LanguageModel.LanguageModel>
 
 const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEffect<A>): ModelEffect<A> => {
   const model = ModelProvider.nameIn(context) ?? Telemetry.unknownModel
@@ -61,7 +62,6 @@ type Answered<A> = Effect.Effect<A | RespondWith<unknown>, unknown, unknown>
 class Turn<A extends object> {
   private readonly state: Conversation
   private readonly call: (events: TurnEvents | undefined) => ModelEffect<A>
-  private readonly context: Context.Context<never>
   private readonly number: number
   private readonly isDelayed: Delay
   private readonly failures: Array<ModelFailure> = []
@@ -71,14 +71,12 @@ class Turn<A extends object> {
   constructor(
     state: Conversation,
     call: (events: TurnEvents | undefined) => ModelEffect<A>,
-    context: Context.Context<never>,
     number: number,
     isDelayed: Delay,
     logged: TurnFailures | undefined
   ) {
     this.state = state
     this.call = call
-    this.context = context
     this.number = number
     this.isDelayed = isDelayed
     this.logged = logged
@@ -93,8 +91,8 @@ class Turn<A extends object> {
 
   /** One call of the model, within the budget. */
   private charged(): Answered<A> {
-    const { isDelayed, state: { run, run: { account } } } = this
-    const cost = account.hasCap("cost") ? () => requireCost(run, this.context) : undefined
+    const { isDelayed, state: { context, run, run: { account } } } = this
+    const cost = account.hasCap("cost") ? () => requireCost(run, context) : undefined
     const dropped = isDelayed === undefined ? undefined : this.state.events?.discard
     const charged = dropped === undefined
       ? account.chargeTurn(cost)
@@ -111,7 +109,7 @@ class Turn<A extends object> {
     const asked = Effect.flatMapEager(events === undefined ? Effect.void : events.started, () => {
       use(run, "turns", 1)
       if (exchange !== undefined) startCall(exchange)
-      return inChatSpan(run, this.context, this.call(events))
+      return inChatSpan(run, state.context, this.call(events))
     })
     const withEvents = run.audience === undefined || events === undefined ?
       asked :
@@ -189,22 +187,21 @@ class Turn<A extends object> {
 }
 
 /**
- * Runs one turn of the model: charges every call, and executes the handler's decisions about its failures. `codec` is
- * for the journal of the run.
+ * Starts one turn of the model: the effect runs it, once. Charges every call, and executes the handler's decisions about
+ * its failures. `codec` is for the journal of the run.
  */
 export const turn = <A extends object>(
   state: Conversation,
   codec: AnswerCodec<A>,
   call: (events: TurnEvents | undefined) => ModelEffect<A>,
   isDelayed: Delay
-): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
-  Effect.contextWith((context: Context.Context<never>) => {
-    const { run, run: { log }, session } = state
-    const number = ++session.turn
-    const make = (logged: TurnFailures | undefined) => new Turn(state, call, context, number, isDelayed, logged)
-    return log === undefined
-      ? make(undefined).attempt()
-      : recorded(state, log, number, codec, isDelayed, () => make(turnFailures(log, run, number)).attempt())
-  })
+): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> => {
+  const { run, run: { log }, session } = state
+  const number = ++session.turn
+  const make = (logged: TurnFailures | undefined) => new Turn(state, call, number, isDelayed, logged)
+  return log === undefined
+    ? make(undefined).attempt()
+    : recorded(state, log, number, codec, isDelayed, () => make(turnFailures(log, run, number)).attempt())
+}
 
 export { isSubstitute } from "../model/modelDecision.ts"

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as AiError from "effect/ai/AiError"
+import type * as IdGenerator from "effect/ai/IdGenerator"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Prompt from "effect/ai/Prompt"
 import * as Response from "effect/ai/Response"
@@ -219,7 +220,7 @@ export const ask = (
   run: Run,
   events: TurnEvents | undefined,
   request: ModelRequest.Request
-): Effect.Effect<Reply, AiError.AiError, LanguageModel.LanguageModel> =>
+): Effect.Effect<Reply, AiError.AiError, IdGenerator.IdGenerator | LanguageModel.LanguageModel> =>
   Effect.contextWith((context: Context.Context<LanguageModel.LanguageModel>) => {
     const model = Context.get(context, LanguageModel.LanguageModel)
     const { prompt, toolkit } = request
@@ -275,8 +276,8 @@ const streamed = (
   events: TurnEvents,
   listen: (
     onParts: (parts: ReadonlyArray<Response.AnyPart>) => Effect.Effect<void>
-  ) => Effect.Effect<void, AiError.AiError>
-): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError> =>
+  ) => Effect.Effect<void, AiError.AiError, IdGenerator.IdGenerator>
+): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError, IdGenerator.IdGenerator> =>
   Effect.suspend(() => {
     const content: Array<Response.AnyPart> = []
     events.heard = content

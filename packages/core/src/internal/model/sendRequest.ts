@@ -138,10 +138,10 @@ const streamStandard = (model: LanguageModel.LanguageModel, request: Request) =>
   model.streamText(options(request)) as unknown as Stream.Stream<Response.AnyPart, AiError.AiError>
 
 const generateDirect = (provider: Direct, request: Request) =>
-  Effect.updateContext(provider.hooks.generateText(providerOptions(request, provider)), withIds)
+  provider.hooks.generateText(providerOptions(request, provider))
 
 const streamDirect = (provider: Direct, request: Request) =>
-  Stream.updateContext(provider.hooks.streamText(providerOptions(request, provider)), withIds)
+  provider.hooks.streamText(providerOptions(request, provider))
 
 /**
  * Way to request a formatted answer: by a format, by a tool whose arguments are the answer, or by instructions alone.
@@ -217,13 +217,13 @@ export const generate = (
   model: LanguageModel.LanguageModel,
   request: Request,
   context: Context.Context<never>
-): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError> => {
+): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError, IdGenerator.IdGenerator> => {
   const provider = direct(model, context)
   return inForm(
     model,
     request,
     provider,
-    (request, read): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError> =>
+    (request, read): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError, IdGenerator.IdGenerator> =>
       provider === undefined
         ? Effect.map(generateStandard(model, request), read)
         : Effect.map(generateDirect(provider, request), (parts) => read(parts.map(decodePart)))
@@ -236,7 +236,7 @@ export const listen = (
   request: Request,
   context: Context.Context<never>,
   onParts: (parts: ReadonlyArray<Response.AnyPart>) => Effect.Effect<void>
-): Effect.Effect<void, AiError.AiError> => {
+): Effect.Effect<void, AiError.AiError, IdGenerator.IdGenerator> => {
   const provider = direct(model, context)
   let isHeard = false
   const receive = (parts: ReadonlyArray<Response.AnyPart>) => {
@@ -247,7 +247,7 @@ export const listen = (
     model,
     request,
     provider,
-    (request, read): Effect.Effect<void, AiError.AiError> =>
+    (request, read): Effect.Effect<void, AiError.AiError, IdGenerator.IdGenerator> =>
       provider === undefined
         ? Stream.runForEachArray(streamStandard(model, request), (parts) => receive(read(parts)))
         : Stream.runForEachArray(streamDirect(provider, request), (parts) => receive(read(parts.map(decodePart)))),
@@ -264,7 +264,7 @@ export const generateEncoded = (
     const provider = direct(model, context)
     return provider === undefined
       ? Effect.map(generateStandard(model, request), (parts) => parts.map(encodePart))
-      : generateDirect(provider, request)
+      : Effect.updateContext(generateDirect(provider, request), withIds)
   })
 
 /** The parts of a streamed answer, in the form of a provider's answer. */
@@ -277,6 +277,6 @@ export const streamEncoded = (
     return Effect.succeed(
       provider === undefined
         ? Stream.map(streamStandard(model, request), encodeStreamPart)
-        : streamDirect(provider, request)
+        : Stream.updateContext(streamDirect(provider, request), withIds)
     )
   }))

@@ -158,35 +158,33 @@ export const compose = (
   const mayAsk = parts.some((part) => isResumable(part) && part.mayAsk)
   const limits: Limits<unknown> = { ...unbounded(name), hasSteps: true, compensates }
   const drive: Kind["drive"] = (from, mode: Mode, given) =>
-    Effect.suspend(() => {
+    Effect.contextWith((context: Context.Context<SnapshotKey>) => {
       let steps: Steps | undefined
       const compensated: Array<CompensableWrite & { readonly mark: CompensatedMark }> = []
-      const begin = (run: Run): Effect.Effect<unknown, unknown, unknown> => {
+      const begin = (run: Run, services: Context.Context<never>): Effect.Effect<unknown, unknown, unknown> => {
         if ("input" in from) {
           const freshSteps = steps = new Steps(run, { input: from.input, form: forms.input })
           return passAnswer(freshSteps, body(freshSteps, from.input as never))
         }
         const { checkpoint, decisions } = from
-        return Effect.flatMap(forms.input.read((checkpoint.steps as StoredSteps).input), (input) =>
-          Effect.contextWith((context: Context.Context<never>) => {
-            const resumed = { checkpoint, decisions: [...decisions.values()], shown: presentationOf(context) }
-            const freshSteps = steps = new Steps(run, { input, form: forms.input }, resumed)
-            return passAnswer(freshSteps, body(freshSteps, input as never))
-          }))
+        return Effect.flatMap(forms.input.read((checkpoint.steps as StoredSteps).input), (input) => {
+          const resumed = { checkpoint, decisions: [...decisions.values()], shown: presentationOf(services) }
+          const freshSteps = steps = new Steps(run, { input, form: forms.input }, resumed)
+          return passAnswer(freshSteps, body(freshSteps, input as never))
+        })
       }
       return driven(
+        context,
         {
           kind,
-          withdraw: () =>
-            steps?.withdraw ?? Effect.void,
+          withdraw: () => steps?.withdraw ?? Effect.void,
           body: {
-            run: (run) =>
-              ended(begin(run), () => steps, agents),
-            said: (run, context) => {
+            run: (run, services) => ended(begin(run, services), () => steps, agents),
+            said: (run, ambient) => {
               const said = steps !== undefined
                 ? steps.said()
                 : "checkpoint" in from
-                ? stoppedWithin(from.checkpoint, run, presentationOf(context))
+                ? stoppedWithin(from.checkpoint, run, presentationOf(ambient))
                 : noRunMessages
               return { ...said, transcript: withCompensatedMarks(said.transcript, compensated) }
             },

@@ -99,68 +99,68 @@ export interface Waitable {
   readonly body: Body<unknown, unknown, unknown>
 }
 
-/** Runs once within a boundary; makes a snapshot if the run waits. */
+/** Starts a run within a boundary: the effect runs it, once, and makes a snapshot if the run waits. */
 export const driven = (
+  context: Context.Context<SnapshotKey>,
   { body, kind, withdraw }: Waitable,
   declaration: Limits<unknown>,
   mode: Mode,
   input: unknown
-): Effect.Effect<Driven, unknown, unknown> =>
-  Effect.contextWith((context: Context.Context<SnapshotKey>) => {
-    let record: (() => RunRecord) | undefined
-    let currentRun: Run | undefined
-    let pause: Pause | undefined
-    const isNested = () => currentRun?.parent !== undefined
-    let snapshot: Snapshot | undefined
-    // One snapshot for all requesters: whoever resumes has claimed it.
-    const sealed = (answer: Pause) =>
-      snapshot !== undefined
-        ? Effect.succeed(snapshot)
-        : Effect.tap(seal(answer.checkpoint(), answer.parts()), (made) => Effect.sync(() => snapshot ??= made))
-    const withdrawn = Effect.uninterruptible(Effect.suspend(() => {
-      // Waiting inner runs are withdrawn before the end is emitted.
-      if (mode.over !== undefined && isNested()) return Effect.void
-      const waited = pause
-      pause = undefined
-      if (waited === undefined) return withdraw()
-      const registration = Effect.sync(() =>
-        registerCleanup(kind, currentRun!, mode, Effect.suspend(() => sealed(waited)), context)
-      )
-      return Effect.andThen(withdraw(), registration)
-    }))
-    const answered = Effect.flatMap(
-      withinLimits(
-        context as Context.Context<unknown>,
-        declaration,
-        kind.mayAsk ? { ...mode, mayPause: true } : mode,
-        input,
-        {
-          ...body,
-          onEnded: mode.onStands && (() => mode.onStands!(pause === undefined ? undefined : sealed(pause))),
-          onFailed: () => withdrawn,
-          onPaused: (waited, lastRecord) => {
-            pause = waited
-            record = lastRecord
-          },
-          run: (run) => {
-            mode.onStarted?.(run)
-            currentRun = run
-            if (mode.onQuestions !== undefined && isNested()) mode.onQuestions(withdrawn)
-            else run.parent?.nested.addQuestion(withdrawn)
-            return body.run(run)
-          }
-        }
-      ),
-      (answer): Effect.Effect<Driven, never, SnapshotKey> => {
-        if (!(answer instanceof Pause)) return Effect.succeed({ output: answer })
-        return Effect.map(sealed(answer), (snapshot) => ({
-          paused: new Paused({ snapshot, pending: snapshot.round!.pending }),
-          record: record!()
-        }))
-      }
+): Effect.Effect<Driven, unknown, unknown> => {
+  let record: (() => RunRecord) | undefined
+  let currentRun: Run | undefined
+  let pause: Pause | undefined
+  const isNested = () => currentRun?.parent !== undefined
+  let snapshot: Snapshot | undefined
+  // One snapshot for all requesters: whoever resumes has claimed it.
+  const sealed = (answer: Pause) =>
+    snapshot !== undefined
+      ? Effect.succeed(snapshot)
+      : Effect.tap(seal(answer.checkpoint(), answer.parts()), (made) => Effect.sync(() => snapshot ??= made))
+  const withdrawn = Effect.uninterruptible(Effect.suspend(() => {
+    // Waiting inner runs are withdrawn before the end is emitted.
+    if (mode.over !== undefined && isNested()) return Effect.void
+    const waited = pause
+    pause = undefined
+    if (waited === undefined) return withdraw()
+    const registration = Effect.sync(() =>
+      registerCleanup(kind, currentRun!, mode, Effect.suspend(() => sealed(waited)), context)
     )
-    return Effect.onExitPrimitive(answered, (exit) => Exit.isFailure(exit) && isNested() ? withdrawn : undefined)
-  })
+    return Effect.andThen(withdraw(), registration)
+  }))
+  const answered = Effect.flatMap(
+    withinLimits(
+      context as Context.Context<unknown>,
+      declaration,
+      kind.mayAsk ? { ...mode, mayPause: true } : mode,
+      input,
+      {
+        ...body,
+        onEnded: mode.onStands && (() => mode.onStands!(pause === undefined ? undefined : sealed(pause))),
+        onFailed: () => withdrawn,
+        onPaused: (waited, lastRecord) => {
+          pause = waited
+          record = lastRecord
+        },
+        run: (run, services) => {
+          mode.onStarted?.(run)
+          currentRun = run
+          if (mode.onQuestions !== undefined && isNested()) mode.onQuestions(withdrawn)
+          else run.parent?.nested.addQuestion(withdrawn)
+          return body.run(run, services)
+        }
+      }
+    ),
+    (answer): Effect.Effect<Driven, never, SnapshotKey> => {
+      if (!(answer instanceof Pause)) return Effect.succeed({ output: answer })
+      return Effect.map(sealed(answer), (snapshot) => ({
+        paused: new Paused({ snapshot, pending: snapshot.round!.pending }),
+        record: record!()
+      }))
+    }
+  )
+  return Effect.onExitPrimitive(answered, (exit) => Exit.isFailure(exit) && isNested() ? withdrawn : undefined)
+}
 
 /** A run that waits is a failure to who cannot wait. */
 export const failIfPaused = (agent: string) => (ended: Driven): Effect.Effect<unknown, ApprovalRequired> => {

@@ -35,7 +35,9 @@ const chooseByModel = (
     { role: "user", content: [{ type: "text", text: input }] }
   ])
   return Effect.flatMap(
-    turn(state, choiceCodec(), (events) => askObject(state.run, events, prompt, `${name}_skill`, Choice), isDelayed),
+    Effect.suspend(() =>
+      turn(state, choiceCodec(), (events) => askObject(state.run, events, prompt, `${name}_skill`, Choice), isDelayed)
+    ),
     (answer): Effect.Effect<ProgramSkill | RespondWith<unknown>, SkillNotChosen> =>
       isSubstitute(answer)
         ? Effect.succeed(answer)
