@@ -19,7 +19,7 @@ import { guardInput, type InputGuard } from "./guards.ts"
 import type { InputText } from "./inputText.ts"
 import { choose } from "./tools/chooseSkill.ts"
 import { CurrentRunInbox, type RunInbox } from "../../RunInbox.ts"
-import { CurrentExchange, makeExchange } from "../foundation/effect/retriedFailures.ts"
+import { CurrentExchange, type Exchange, makeExchange } from "../foundation/effect/retriedFailures.ts"
 import { Observer } from "../model/transportObserver.ts"
 import { ToolCall } from "../call/call.ts"
 import { presentationOf } from "../result/delivery.ts"
@@ -205,10 +205,10 @@ const inboxOf = (
 const servicesOf = (
   context: Context.Context<never>,
   run: Run,
-  session: Session
+  session: Session,
+  exchange: Exchange
 ): Context.Context<never> => {
   const outer = Context.get(context, Observer)
-  const exchange = session.exchange = makeExchange((millis) => run.account.hasTime(millis))
   const services = context.pipe(
     Context.add(CurrentExchange, exchange),
     Context.add(Observer, (retry) =>
@@ -243,8 +243,9 @@ export const loop = (
   session: Session,
   context: Context.Context<never>
 ): Effect.Effect<unknown, unknown, unknown> => {
-  const services = servicesOf(context, run, session)
   const shown = presentationOf(context, program.resultLimit)
+  const exchange = makeExchange((millis) => run.account.hasTime(millis))
+  const services = servicesOf(context, run, session, exchange)
   // Until the round has started. The caller of the outermost agent still has the snapshot. An inner run has executed no
   // call by then, so its snapshot is given back, and the outer run ends it as a whole.
   if ("checkpoint" in from && run.parent !== undefined) {
@@ -256,6 +257,7 @@ export const loop = (
     run,
     session,
     context: services,
+    exchange,
     transcript: session.transcript,
     inbox: inboxOf(context, program, run),
     shown,

@@ -13,6 +13,7 @@ import type { InputWriter } from "./inputText.ts"
 import type { OutputReader } from "./outputText.ts"
 import type { CallResult } from "../run/callResult.ts"
 import type { TurnEvents } from "../model/modelTurnEvents.ts"
+import type { Exchange } from "../foundation/effect/retriedFailures.ts"
 import type { Run } from "../run/run.ts"
 import type { Session } from "../run/session.ts"
 import type { Compile } from "./tools/liveTools.ts"
@@ -95,6 +96,8 @@ export interface Conversation {
   readonly session: Session
   /** The services of the run. */
   readonly context: Context.Context<never>
+  /** State that transports share with the model call that runs, or ran last. */
+  readonly exchange: Exchange
   readonly shown: Presentation
   /** The call that the run is made for, if its agent is a tool, or recovers one. */
   readonly within: RoundContext["within"]

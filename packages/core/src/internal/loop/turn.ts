@@ -101,14 +101,13 @@ class Turn<A extends object> {
   }
 
   private asked(): Answered<A> {
-    const { isDelayed, number, state, state: { run, session } } = this
+    const { isDelayed, number, state, state: { exchange, run, session } } = this
     const events = state.events = isObserved(run)
       ? new TurnEvents(run, number, (id) => session.keepsId(id), isDelayed)
       : undefined
-    const { exchange } = session
     const asked = Effect.flatMapEager(events === undefined ? Effect.void : events.started, () => {
       use(run, "turns", 1)
-      if (exchange !== undefined) startCall(exchange)
+      startCall(exchange)
       return inChatSpan(run, state.context, this.call(events))
     })
     const withEvents = run.audience === undefined || events === undefined ?
@@ -120,7 +119,7 @@ class Turn<A extends object> {
     return Effect.catch(
       withEvents,
       (error) => {
-        const isRetried = exchange !== undefined && hasRetried(exchange, error)
+        const isRetried = hasRetried(exchange, error)
         return this.failed(
           { error, at: run.clock.currentTimeMillisUnsafe(), isRetried },
           events,

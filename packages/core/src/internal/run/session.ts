@@ -13,7 +13,6 @@ import { storedLedgerAnswers } from "./writes/ledgerAnswers.ts"
 import type { Run } from "./run.ts"
 import { decodePrompt, encodePrompt } from "../foundation/json/promptJson.ts"
 import type { DescribedTool } from "../approval/compareParts.ts"
-import type { Exchange } from "../foundation/effect/retriedFailures.ts"
 import { hasRequestContext, resultsMessage, Transcript } from "./transcript.ts"
 import * as Hash from "effect/Hash"
 import { canonicalJson } from "../foundation/json/canonicalJson.ts"
@@ -168,8 +167,6 @@ export class Session {
   accepted: Prompt.Prompt | undefined
   /** Model turns so far. */
   turn = 0
-  /** The model call that runs, or ran last. */
-  exchange: Exchange | undefined
   /** True if the model was asked for another answer, because one did not fit. */
   isCorrected = false
   /** The tools of the run, and the names of those that the model was offered in the request that it answered. */
