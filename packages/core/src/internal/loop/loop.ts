@@ -1,5 +1,4 @@
 /** The agent loop: starts or resumes a run, and converses with the model. One interpreter, streamed or not. */
-import * as IdGenerator from "effect/ai/IdGenerator"
 import * as Prompt from "effect/ai/Prompt"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -198,10 +197,7 @@ const inboxOf = (
   return inbox?.runId === run.id ? inbox : undefined
 }
 
-/**
- * The services of a run: it hears of its transport retries before the observer of the context does, and the hooks of a
- * provider have ids.
- */
+/** The services of a run: it hears of its transport retries before the observer of the context does. */
 const servicesOf = (
   context: Context.Context<never>,
   run: Run,
@@ -225,11 +221,7 @@ const servicesOf = (
           use(run, "transportRetries", 1)
           return outer(retry)
         }))
-      )),
-    Context.add(
-      IdGenerator.IdGenerator,
-      Context.getOrUndefined(context, IdGenerator.IdGenerator) ?? IdGenerator.defaultIdGenerator
-    )
+      ))
   )
   // In one map: a run looks its services up more often than it adds to them.
   return Context.makeUnsafe(services.mapUnsafe)

@@ -1,6 +1,6 @@
 /** Model turn: one answer of the model, with the decisions about failed calls. */
 import type * as AiError from "effect/ai/AiError"
-import type * as IdGenerator from "effect/ai/IdGenerator"
+import * as IdGenerator from "effect/ai/IdGenerator"
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -39,6 +39,10 @@ const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEff
     call,
     {
       errorType: reasonOf,
+      services: Context.make(
+        IdGenerator.IdGenerator,
+        Context.getOrUndefined(context, IdGenerator.IdGenerator) ?? IdGenerator.defaultIdGenerator
+      ),
       onEnd: isMeasured
         ? (exit) => {
           const errorType = Exit.isFailure(exit) ? reasonOf(exit, context) : undefined
