@@ -94,10 +94,6 @@ export class RunLog {
     return this.journal.find(kind, key)
   }
 
-  entries(kind: Kind): ReturnType<Journal["entries"]> {
-    return this.journal.entries(kind)
-  }
-
   /** Appends an entry, and returns when it is durable. */
   record(...entry: Parameters<Journal["record"]>): Effect.Effect<void> {
     return this.journal.record(...entry)
