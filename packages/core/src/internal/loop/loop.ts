@@ -12,7 +12,7 @@ import { converse, isTrusted, substitute } from "./converse.ts"
 import { callIdsIn } from "../model/responseParts.ts"
 import { mend, type Mending } from "../history/mendHistory.ts"
 import { runCalls } from "./answerCalls.ts"
-import { newRoundContext } from "../round/roundContext.ts"
+import { callAround, newRoundContext } from "../round/roundContext.ts"
 import { Change } from "../../Guardrail.ts"
 import { guardInput, type InputGuard } from "./guards.ts"
 import type { InputText } from "./inputText.ts"
@@ -20,7 +20,6 @@ import { choose } from "./tools/chooseSkill.ts"
 import { CurrentRunInbox, type RunInbox } from "../../RunInbox.ts"
 import { CurrentExchange, type Exchange, makeExchange } from "../foundation/effect/retriedFailures.ts"
 import { Observer } from "../model/transportObserver.ts"
-import { ToolCall } from "../call/call.ts"
 import { presentationOf } from "../result/delivery.ts"
 import { isSubstitute } from "../model/modelDecision.ts"
 import { waitingCalls } from "../round/resume/nestedPauses.ts"
@@ -236,6 +235,7 @@ export const loop = (
   context: Context.Context<never>
 ): Effect.Effect<unknown, unknown, unknown> => {
   const shown = presentationOf(context, program.resultLimit)
+  const within = callAround(context)
   const exchange = makeExchange((millis) => run.account.hasTime(millis))
   const services = servicesOf(context, run, session, exchange)
   // Until the round has started. The caller of the outermost agent still has the snapshot. An inner run has executed no
@@ -253,7 +253,7 @@ export const loop = (
     transcript: session.transcript,
     inbox: inboxOf(context, program, run),
     shown,
-    within: Context.getOrUndefined(context, ToolCall)?.record
+    within
   }
   return Effect.provideContext(
     "input" in from ? start(state, from.input) : resumeRun(state, from.checkpoint, from.decisions),

@@ -1,4 +1,6 @@
 /** Round context: state that the calls of one answer share, with their repeated failures, their repeated results, and the calls that were let on. */
+import * as Context from "effect/Context"
+import { ToolCall } from "../call/call.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { type CallLog, type CallRecord, type Gate, rootOf, toolName } from "../call/record/record.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
@@ -88,6 +90,10 @@ export const newRoundContext = (
     repeatedFailures
   }
 }
+
+/** The call that a run is made in, if there is one. */
+export const callAround = (context: Context.Context<never>): RoundContext["within"] =>
+  Context.getOrUndefined(context, ToolCall)?.record
 
 /** A failure as a result. */
 export const failed = (
