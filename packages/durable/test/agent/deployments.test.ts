@@ -2,9 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Approval, Recovery, Tool } from "@recourse/core"
 import { Durable, RunCheck, RunStore } from "@recourse/durable"
-import { NodeSqliteClient } from "@recourse/sql"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Effect, Exit, Layer, Schema } from "effect"
+import { localStores } from "../support/localStores.ts"
 
 const defaults = { onError: Recovery.standard }
 type Log = Array<string>
@@ -48,11 +48,6 @@ const model = ScriptedModel.layer(({ prompt }) =>
     ])
 )
 
-const stores = {
-  memory: RunStore.layerMemory,
-  sqlite: RunStore.layerSql().pipe(Layer.provide(NodeSqliteClient.layer({ filename: ":memory:" })), Layer.orDie)
-}
-
 const deployments = [
   ["nothing", {}, true],
   ["other tools, added and described otherwise", { added: true, changed: ["write", "peek"] }, true],
@@ -63,7 +58,7 @@ const deployments = [
   ["the tool that waits in an agent", { changed: ["refund"] }, false]
 ] as const
 
-describe.each(Object.keys(stores) as ReadonlyArray<keyof typeof stores>)("a run that waits on %s", (kind) => {
+describe.each(Object.keys(localStores) as ReadonlyArray<keyof typeof localStores>)("a run that waits on %s", (kind) => {
   for (const [what, change, canResume] of deployments) {
     it.effect(`is ${canResume ? "resumed" : "refused"} if a deployment changes ${what}`, () =>
       Drive.drive(
@@ -106,7 +101,7 @@ describe.each(Object.keys(stores) as ReadonlyArray<keyof typeof stores>)("a run 
           assert.strictEqual(Exit.isSuccess(exit), canResume)
           assert.sameMembers(log, canResume ? ["write", "pay", "refund"] : ["write"])
           if (!canResume) assert.include(JSON.stringify(exit), "SnapshotRefused")
-        }).pipe(Effect.provide(stores[kind]))
+        }).pipe(Effect.provide(localStores[kind]))
       ) as Effect.Effect<void>)
   }
 })

@@ -3,8 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Cron, Effect, Exit, Layer, Schema } from "effect"
 import { Agent, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore, Signal } from "@recourse/durable"
-import { NodeSqliteClient } from "@recourse/sql"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
+import { localStores } from "../support/localStores.ts"
 
 const memory = () => Layer.succeedContext(Effect.runSync(Effect.scoped(Layer.build(Layer.fresh(RunStore.layerMemory)))))
 
@@ -53,7 +53,7 @@ describe("a queue", () => {
   for (
     const [name, store] of [
       ["memory", memory()],
-      ["sqlite", RunStore.layerSql().pipe(Layer.provide(NodeSqliteClient.layer({ filename: ":memory:" })), Layer.orDie)]
+      ["sqlite", localStores.sqlite]
     ] as const
   ) {
     it.live(`lets so many runs begin in a time: ${name}`, () => {

@@ -2,10 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Compensation, IdempotencyLedger, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore, Signal } from "@recourse/durable"
-import { NodeSqliteClient } from "@recourse/sql"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Effect, Exit, Layer, Schema } from "effect"
 import { ledgerStore } from "../../../core/test/fixtures/sharedStore.ts"
+import { localStores } from "../support/localStores.ts"
 
 const parameters = Schema.Struct({ order: Schema.String })
 
@@ -148,12 +148,7 @@ describe("a purge while a run has not ended", () => {
 })
 
 describe("a purge while the parent of a compensated run has not ended", () => {
-  for (
-    const [name, layer] of [
-      ["memory", RunStore.layerMemory],
-      ["sqlite", RunStore.layerSql().pipe(Layer.provide(NodeSqliteClient.layer({ filename: ":memory:" })), Layer.orDie)]
-    ] as const
-  ) {
+  for (const [name, layer] of Object.entries(localStores)) {
     it.live(`keeps the compensation, which is not repeated: ${name}`, () =>
       Effect.gen(function*() {
         const { Book, Model, did } = bookings()

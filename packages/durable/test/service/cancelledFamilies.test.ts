@@ -2,14 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
-import { NodeSqliteClient } from "@recourse/sql"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Context, Effect, Layer, Schema, type Scope } from "effect"
-
-const stores = {
-  memory: RunStore.layerMemory,
-  sqlite: RunStore.layerSql().pipe(Layer.provide(NodeSqliteClient.layer({ filename: ":memory:" })), Layer.orDie)
-}
+import { localStores } from "../support/localStores.ts"
 
 const keepGoing = { defaults: { onError: Recovery.keepGoing } } as const
 
@@ -57,7 +52,7 @@ describe("a cancellation whose caller is killed behind the first run", () => {
     title: string,
     test: (store: Layer.Layer<RunStore.RunStore>) => Effect.Effect<void, unknown, Scope.Scope>
   ) => {
-    for (const [name, layer] of Object.entries(stores)) {
+    for (const [name, layer] of Object.entries(localStores)) {
       it.live(`${title}: ${name}`, () =>
         Effect.scoped(
           Effect.flatMap(Layer.build(Layer.fresh(layer)), (built) => test(Layer.succeedContext(built)))

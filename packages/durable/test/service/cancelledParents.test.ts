@@ -2,14 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Recovery, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
-import { NodeSqliteClient } from "@recourse/sql"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-
-const stores = {
-  memory: RunStore.layerMemory,
-  sqlite: RunStore.layerSql().pipe(Layer.provide(NodeSqliteClient.layer({ filename: ":memory:" })), Layer.orDie)
-}
+import { localStores } from "../support/localStores.ts"
 
 const keepGoing = { defaults: { onError: Recovery.keepGoing } } as const
 
@@ -41,7 +36,7 @@ const family = () => {
 }
 
 describe("a run that is cancelled by another process", () => {
-  for (const [name, layer] of Object.entries(stores)) {
+  for (const [name, layer] of Object.entries(localStores)) {
     it.live(`starts no child that makes a write: ${name}`, () =>
       Effect.gen(function*() {
         for (const cancelAt of [30, 100, 300, 440, 449, 450, 451, 460, 500]) {

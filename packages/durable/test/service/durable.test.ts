@@ -2,16 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, Layer, Schedule, Schema, Stream } from "effect"
 import { Agent, Approval, IdempotencyLedger, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
-import { NodeSqliteClient } from "@recourse/sql"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { durable, model, world } from "../support/office.ts"
+import { localStores } from "../support/localStores.ts"
 
 const Spaced = Schedule.spaced("20 millis")
-
-const stores = {
-  memory: RunStore.layerMemory,
-  sqlite: RunStore.layerSql().pipe(Layer.provide(NodeSqliteClient.layer({ filename: ":memory:" })), Layer.orDie)
-}
 
 const program = (store: Layer.Layer<RunStore.RunStore>, options?: { readonly approval?: boolean }) => {
   const outside = world()
@@ -22,7 +17,7 @@ const program = (store: Layer.Layer<RunStore.RunStore>, options?: { readonly app
   return { outside, chief, layer }
 }
 
-for (const [name, store] of Object.entries(stores)) {
+for (const [name, store] of Object.entries(localStores)) {
   const inTime = <A, E>(effect: Effect.Effect<A, E>) =>
     name === "memory"
       ? Effect.flatMap(VirtualTime.run(effect), ({ exit }) => exit)

@@ -2,17 +2,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Runs } from "@recourse/core"
 import { RunStore } from "@recourse/durable"
-import { NodeSqliteClient } from "@recourse/sql"
-import { Clock, Effect, Layer } from "effect"
-
-const stores = {
-  memory: RunStore.layerMemory,
-  sqlite: RunStore.layerSql().pipe(Layer.provide(NodeSqliteClient.layer({ filename: ":memory:" })), Layer.orDie)
-}
+import { Clock, Effect } from "effect"
+import { localStores } from "../support/localStores.ts"
 
 const ids = ["a_1", "a%1", "ab1", "a!1", "A_1", "b", "", "a_12", "a_1!"]
 
-for (const [name, store] of Object.entries(stores)) {
+for (const [name, store] of Object.entries(localStores)) {
   describe(`runs in ${name}`, () => {
     it.live("are listed by filters, in pages that have each run once", () =>
       Effect.gen(function*() {

@@ -2,16 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, ConfigurationError } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
-import { NodeSqliteClient } from "@recourse/sql"
-import { Duration, Effect, Exit, Layer } from "effect"
+import { Duration, Effect, Exit } from "effect"
 import { badRequests } from "../support/badRequests.ts"
+import { localStores } from "../support/localStores.ts"
 
-const stores = {
-  memory: RunStore.layerMemory,
-  sqlite: RunStore.layerSql().pipe(Layer.provide(NodeSqliteClient.layer({ filename: ":memory:" })), Layer.orDie)
-}
-
-for (const [name, store] of Object.entries(stores)) {
+for (const [name, store] of Object.entries(localStores)) {
   describe(`runs in ${name}`, () => {
     it.live("are refused impossible requests", () => badRequests.pipe(Effect.provide(store)), 30_000)
 
