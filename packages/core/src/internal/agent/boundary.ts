@@ -130,7 +130,7 @@ class Boundary<Out, E, R, R2> {
         }
       },
       partOf(run.parent, name, reported, run.start.isOver),
-      { services: Context.make(CurrentRun, run) }
+      { services: (context) => Context.add(context, CurrentRun, run) }
     )
   }
 

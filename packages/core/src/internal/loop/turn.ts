@@ -25,6 +25,9 @@ import { use } from "../run/state/runState.ts"
 
 type ModelEffect<A> = Effect.Effect<A, AiError.AiError, IdGenerator.IdGenerator | LanguageModel.LanguageModel>
 
+const withDefaultIds = (context: Context.Context<never>): Context.Context<never> =>
+  Context.add(context, IdGenerator.IdGenerator, IdGenerator.defaultIdGenerator)
+
 const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEffect<A>): ModelEffect<A> => {
   const model = ModelProvider.nameIn(context) ?? Telemetry.unknownModel
   const { isMeasured } = run.start.tracing
@@ -39,10 +42,7 @@ const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEff
     call,
     {
       errorType: reasonOf,
-      services: Context.make(
-        IdGenerator.IdGenerator,
-        Context.getOrUndefined(context, IdGenerator.IdGenerator) ?? IdGenerator.defaultIdGenerator
-      ),
+      services: Context.getOrUndefined(context, IdGenerator.IdGenerator) === undefined ? withDefaultIds : undefined,
       onEnd: isMeasured
         ? (exit) => {
           const errorType = Exit.isFailure(exit) ? reasonOf(exit, context) : undefined

@@ -115,7 +115,7 @@ export const inCallSpan = (
     {
       outcomeType,
       onEnd,
-      services: call && Context.add(Context.make(EnclosingCall, call), ToolCall, call)
+      services: call && ((context) => Context.add(Context.add(context, ToolCall, call), EnclosingCall, call))
     }
   )
   return run.audience === undefined

@@ -155,8 +155,8 @@ export interface Around<E, A> {
   readonly outcomeType?: (value: A) => string | undefined
   /** Runs when the span has ended in any way; also if an interruption came before its start. */
   readonly onEnd?: ((exit: Exit.Exit<A, E>) => Effect.Effect<void>) | undefined
-  /** Further services of the effect. */
-  readonly services?: Context.Context<never> | undefined
+  /** Adds further services of the effect. */
+  readonly services?: ((context: Context.Context<never>) => Context.Context<never>) | undefined
 }
 
 /** Starts a span: the effect runs the given one in it, once. The span starts within its finalizer's region. */
@@ -172,11 +172,8 @@ export const inSpan = <A, E, R>(
     Effect.updateContext(effect, (context: Context.Context<never>) => {
       around = context
       span = startSpan(tracing, context, start)
-      let spanned: Context.Context<never> = Context.add(context, Tracer.ParentSpan, span)
-      if (services !== undefined) {
-        for (const [key, service] of services.mapUnsafe) spanned = Context.addUnsafe(spanned, key, service)
-      }
-      return spanned as Context.Context<R>
+      const spanned = Context.add(context, Tracer.ParentSpan, span)
+      return (services === undefined ? spanned : services(spanned)) as Context.Context<R>
     }),
     (exit) => {
       if (span !== undefined) {
