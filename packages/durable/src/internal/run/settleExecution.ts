@@ -58,7 +58,7 @@ const givesBack = Effect.fnUntraced(function*(
 })
 
 /** Tries an operation again while its store fails, unless the process has to leave the run. */
-const patiently = <A>(execution: Execution, operation: Effect.Effect<A, RunStoreError>) =>
+const retryStore = <A>(execution: Execution, operation: Effect.Effect<A, RunStoreError>) =>
   Effect.retry(operation, {
     schedule: storeRetry,
     while: () => execution.why === undefined || execution.why === "cancelled"
@@ -81,7 +81,7 @@ const record = Effect.fnUntraced(function*(
   const asking = settlement.status === "waiting" ? registered.definition.asking : undefined
   const wakeInMillis = asking &&
     dueIn(asking, settlement.pending as unknown as ReadonlyArray<PendingCall>, 0, clock.currentTimeMillisUnsafe())
-  const isSettled = yield* patiently(execution, around.store.settle(run, { ...settled, wakeInMillis, before, last }))
+  const isSettled = yield* retryStore(execution, around.store.settle(run, { ...settled, wakeInMillis, before, last }))
   if (isSettled) recorder.noteSettled()
   if (asking !== undefined) around.notify(wakeUp)
   if (settlement.status !== "waiting") yield* countEnded({ agent: run.agent, status: settlement.status })
@@ -102,7 +102,7 @@ export const settleExecution = Effect.fnUntraced(function*(
   const { over, why } = execution
   if (why === "lost") yield* countLost({ agent: run.agent })
   // The process that has cancelled it may have been killed before it cancelled them.
-  if (why === "cancelled") yield* patiently(execution, cancelChildren(around.store, run.runId))
+  if (why === "cancelled") yield* retryStore(execution, cancelChildren(around.store, run.runId))
   const exit = why === "cancelled" ? endedAs(stopped, recorder) : stopped
   if (yield* givesBack(around, prepared, execution, exit)) return
   if (!hasCompensated && (over !== undefined || !fate.proceeds || (why === "cancelled" && !recorder.hasStarted))) {
