@@ -95,7 +95,6 @@ export const Waiting = Schema.Struct({
   call: Pending
 })
 
-/** A chat completion, whole. */
 /** An agent as a model of OpenAI's protocol. */
 export const Model = Schema.Struct({
   id: Schema.String,
@@ -104,6 +103,7 @@ export const Model = Schema.Struct({
   owned_by: Schema.String
 })
 
+/** A chat completion, whole. */
 export const Completion = Schema.Struct({
   id: Schema.String,
   object: Schema.Literal("chat.completion"),
