@@ -196,7 +196,7 @@ const inboxOf = (
   return inbox?.runId === run.id ? inbox : undefined
 }
 
-/** The services of a run: it hears of its transport retries before the observer of the context does. */
+/** All services of a run: it hears of its transport retries before the observer of the context does. */
 const servicesOf = (
   context: Context.Context<never>,
   run: Run,
@@ -255,8 +255,8 @@ export const loop = (
     shown,
     within
   }
-  return Effect.provideContext(
+  return Effect.updateContext(
     "input" in from ? start(state, from.input) : resumeRun(state, from.checkpoint, from.decisions),
-    services
+    () => services as Context.Context<unknown>
   )
 }
