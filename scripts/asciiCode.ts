@@ -2,15 +2,13 @@
  * Code in ASCII. An engine keeps a file with one other letter as two bytes for each letter, and takes longer to read all of it. An escape
  * means the same in strings, patterns, names and templates, except for a tagged template, whose tag sees it.
  */
-import { type Plugin, RolldownMagicString } from "rolldown"
+import type { Plugin } from "rolldown"
 import { parseSync, Visitor } from "rolldown/utils"
 
-/** Letters outside of ASCII. */
-const others = /[^\0-\x7f]/gu
+/** Letters outside of ASCII, as UTF-16 units. */
+const others = /[^\0-\x7f]/g
 
-/** The escapes of a letter's UTF-16 units. */
-const escaped = (letter: string): string =>
-  letter.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("")
+const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
 
 /** Fails if a tag would see an escape. */
 const checkTags = (code: string): void =>
@@ -21,15 +19,17 @@ const checkTags = (code: string): void =>
     }
   }).visit(parseSync("chunk.js", code).program)
 
-/** Escapes the letters of each file. */
+/**
+ * Escapes the letters of each file. Maps keep their lines; their columns behind a letter in its line are those of the code with letters: a
+ * map of the escapes would double the maps.
+ */
 export const asciiCode: Plugin = {
   name: "code in ASCII",
-  renderChunk(code) {
-    const letters = [...code.matchAll(others)]
-    if (letters.length === 0) return
-    checkTags(code)
-    const text = new RolldownMagicString(code)
-    for (const { 0: letter, index } of letters) text.overwrite(index, index + letter.length, escaped(letter))
-    return { code: text.toString(), map: text.generateMap({ hires: true }).toString() }
+  generateBundle(_, bundle) {
+    for (const file of Object.values(bundle)) {
+      if (file.type !== "chunk" || file.code.search(others) < 0) continue
+      checkTags(file.code)
+      file.code = file.code.replace(others, escaped)
+    }
   }
 }

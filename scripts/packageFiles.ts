@@ -80,8 +80,6 @@ export const writePackageFiles = async (name: PackageName, dist = join(root, nam
     dir: dist,
     format: "esm",
     sourcemap: true,
-    // Its printer writes escapes as letters again.
-    minify: false,
     // The sources are next to the folder, wherever it is.
     sourcemapPathTransform: (source, map) =>
       relative(dirname(map), join(dist, "../src", relative(src, resolve(dirname(map), source)))).replaceAll("\\", "/"),
