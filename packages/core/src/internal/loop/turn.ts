@@ -1,6 +1,6 @@
 /** Model turn: one answer of the model, with the decisions about failed calls. */
 import type * as AiError from "effect/ai/AiError"
-import * as IdGenerator from "effect/ai/IdGenerator"
+import type * as IdGenerator from "effect/ai/IdGenerator"
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -18,15 +18,13 @@ import { inSpan } from "../run/observe/telemetry.ts"
 import * as ModelProvider from "../../ModelProvider.ts"
 import { Redaction } from "../../Redaction.ts"
 import * as Telemetry from "../run/observe/telemetry.ts"
+import { withIds } from "../model/sendRequest.ts"
 import type { AnswerCodec } from "../model/answerRecord.ts"
 import { recorded } from "./recordedTurn.ts"
 import { TurnEvents } from "../model/modelTurnEvents.ts"
 import { use } from "../run/state/runState.ts"
 
 type ModelEffect<A> = Effect.Effect<A, AiError.AiError, IdGenerator.IdGenerator | LanguageModel.LanguageModel>
-
-const withDefaultIds = (context: Context.Context<never>): Context.Context<never> =>
-  Context.add(context, IdGenerator.IdGenerator, IdGenerator.defaultIdGenerator)
 
 const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEffect<A>): ModelEffect<A> => {
   const model = ModelProvider.nameIn(context) ?? Telemetry.unknownModel
@@ -42,7 +40,7 @@ const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEff
     call,
     {
       errorType: reasonOf,
-      services: Context.getOrUndefined(context, IdGenerator.IdGenerator) === undefined ? withDefaultIds : undefined,
+      services: withIds,
       onEnd: isMeasured
         ? (exit) => {
           const errorType = Exit.isFailure(exit) ? reasonOf(exit, context) : undefined

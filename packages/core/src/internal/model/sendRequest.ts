@@ -47,7 +47,7 @@ const direct = (model: LanguageModel.LanguageModel, context: Context.Context<nev
 }
 
 /** Adds missing services of the hooks. */
-const withIds = (context: Context.Context<never>): Context.Context<IdGenerator.IdGenerator> =>
+export const withIds = (context: Context.Context<never>): Context.Context<IdGenerator.IdGenerator> =>
   Context.getOrUndefined(context, IdGenerator.IdGenerator) !== undefined
     ? context as Context.Context<IdGenerator.IdGenerator>
     : Context.add(context, IdGenerator.IdGenerator, IdGenerator.defaultIdGenerator)
