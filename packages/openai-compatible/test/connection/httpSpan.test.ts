@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
+import { TestTracer } from "@recourse/testing"
 import { Effect, Layer, Tracer } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { generate, ids } from "../support/harness.ts"
@@ -46,17 +47,10 @@ describe("the HTTP span of a request", () => {
 
   it.effect("goes to a tracer, which its headers name", () =>
     Effect.gen(function*() {
-      const spans: Array<Tracer.NativeSpan> = []
-      const tracer = Tracer.make({
-        span: (options) => {
-          const span = new Tracer.NativeSpan(options)
-          spans.push(span)
-          return span
-        }
-      })
-      const [traceparent] = yield* traceparentIn((self) => Effect.withTracer(self, tracer))
+      const [traceparent] = yield* traceparentIn((self) => self)
+      const spans = yield* (yield* TestTracer.TestTracer).spans
       const http = spans.find(({ attributes }) => attributes.has("http.response.status_code"))!
       assert.strictEqual(http.kind, "client")
       assert.strictEqual(traceparent, `00-${http.traceId}-${http.spanId}-01`)
-    }))
+    }).pipe(Effect.provide(TestTracer.layer)))
 })
