@@ -86,7 +86,7 @@ describe("a cancellation whose caller is killed behind the first run", () => {
           yield* Effect.provide(parent.start("p", "p"), yield* Layer.build(all))
           yield* Effect.sleep("1 second")
         }))
-        // The grandchild has a process of its own, which lives.
+        // The grandchild has a process of its own, which still runs.
         yield* Layer.build(Durable.layer([grandchild]).pipe(Layer.provide([model, store])))
         yield* Effect.sleep("1 second")
         assert.strictEqual((yield* get("p child/o/pay"))?.status, "running")
