@@ -53,19 +53,19 @@ export const profile = async (work: () => Promise<unknown>): Promise<Shares> => 
   await session.post("Profiler.setSamplingInterval", { interval: 200 })
   await session.post("Profiler.start")
   await work()
-  const { profile: { nodes, samples = [], timeDeltas = [] } } = await session.post("Profiler.stop")
+  const { profile: { nodes, samples = [] } } = await session.post("Profiler.stop")
   session.disconnect()
   const partById = new Map(nodes.map(({ callFrame, id }) => [id, partOf(callFrame.url, callFrame.functionName)]))
-  const times = new Map<string, number>()
+  // Samples are counted, not their times: the time of one that the profiler took late is its own.
+  const counts = new Map<string, number>()
   let all = 0
-  samples.forEach((id, at) => {
+  for (const id of samples) {
     const part = partById.get(id)
-    if (part === undefined) return
-    const time = timeDeltas[at] ?? 0
-    times.set(part, (times.get(part) ?? 0) + time)
-    all += time
-  })
-  return Object.fromEntries(Array.from(times, ([part, time]) => [part, time / all]))
+    if (part === undefined) continue
+    counts.set(part, (counts.get(part) ?? 0) + 1)
+    all++
+  }
+  return Object.fromEntries(Array.from(counts, ([part, count]) => [part, count / all]))
 }
 
 /** Wrapper of the measured runs of this process: the profiler, if requested. */
