@@ -201,10 +201,12 @@ class Boundary<Out, E, R, R2> {
   }
 
   private end(exited: Exit.Exit<Out, E | BudgetExceeded>): Effect.Effect<Out, E | BudgetExceeded> {
-    const { body, context, mode, run, run: { account } } = this
-    account.noteElapsed()
+    const { body, context, mode, run } = this
     const exit = Exit.isSuccess(exited) ? exited : this.asEnded(exited.cause)
-    if (Exit.isSuccess(exit) && exit.value instanceof Pause) body.onPaused?.(exit.value, () => this.record())
+    const pause = Exit.isSuccess(exit) && exit.value instanceof Pause ? exit.value : undefined
+    // Others have no snapshot with which a later run continues.
+    if (pause !== undefined || Exit.isFailure(exit) || mode.onRecord !== undefined) run.account.noteElapsed()
+    if (pause !== undefined) body.onPaused?.(pause, () => this.record())
     if (run.parent !== undefined) passTaint(run, run.parent, Context.getOrUndefined(context, ToolCall))
     body.onEnded?.()
     mode.onRecord?.(() => this.record())
