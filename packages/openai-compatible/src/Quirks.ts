@@ -59,6 +59,12 @@ export interface Quirks {
    */
   readonly reasoningHistory: "received" | "omit" | "reasoning_content" | "reasoning"
   /**
+   * True if the text of an answer starts with thoughts: the chat template of the model (DeepSeek-R1, for example) has written `<think>`,
+   * and the server leaves them in the text. A whole answer is recognised by its `</think>` in any case; a stream is not, because its first
+   * texts have been emitted by then.
+   */
+  readonly startsWithReasoning: boolean
+  /**
    * Fields of messages that the server sends and does not take back. All other fields that the protocol does not know are state of the
    * server, such as signatures of thoughts: they are returned to it unchanged, and to no other server.
    */
@@ -118,6 +124,7 @@ export const defaults: Quirks = {
   maxTokensField: "max_tokens",
   streamUsage: true,
   reasoningHistory: "received",
+  startsWithReasoning: false,
   unreturnedFields: ["audio", "executed_tools", "citations", "search_results", "context"],
   textCalls: TextCall.spellings,
   roleAfterTool: "any",

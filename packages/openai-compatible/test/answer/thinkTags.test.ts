@@ -50,3 +50,59 @@ describe.each(Object.entries(texts))("a text with %s", (_, [raw, expected]) => {
       }
     }))
 })
+
+/** Texts of a model whose chat template has written the opening tag. */
+const unopened: typeof texts = {
+  "a closing tag alone": ["Hm.\n</think>\n\nYes.", [["reasoning", "Hm.\n"], ["text", "Yes."]]],
+  "a closing tag at its beginning": ["</think>\nYes.", [["text", "Yes."]]],
+  "a tag of its own thoughts": ["Hm. <b>\n</thinking>\r\nYes.", [["reasoning", "Hm. <b>\n"], ["text", "Yes."]]],
+  "two closing tags": ["Hm.\n</think>\nYes.\n</think>", [["reasoning", "Hm.\n"], ["text", "Yes.\n</think>"]]],
+  "both tags": ["<think>Hm.</think>Yes.", [["reasoning", "Hm."], ["text", "Yes."]]]
+}
+
+const quirks = { startsWithReasoning: true }
+
+describe.each(Object.entries(unopened))("an unopened text with %s", (_, [raw, expected]) => {
+  it.effect("is reasoning and text of a whole answer, also of an unknown model", () =>
+    Effect.gen(function*() {
+      for (const options of [{}, { quirks }]) {
+        const { content } = yield* generate().pipe(Effect.provide(answering(whole(raw), options)))
+        assert.deepStrictEqual<unknown>(pairs(content.map(plain)), expected)
+      }
+    }))
+
+  it.effect("is the same in a stream of a known model, in any split", () =>
+    Effect.gen(function*() {
+      for (const pieces of [[raw], [...raw], raw.match(/[\s\S]{1,3}/g)!, raw.match(/[\s\S]{1,7}/g)!]) {
+        const { error, parts } = yield* observe(stream()).pipe(Effect.provide(answering(streamed(pieces), { quirks })))
+        assert.isUndefined(error)
+        assert.deepStrictEqual<unknown>(pairs(joined(parts, true)), expected)
+      }
+    }))
+})
+
+it.effect("a closing tag within a sentence, or behind an opening tag, ends no thoughts", () =>
+  Effect.gen(function*() {
+    for (const raw of ["Close it by </think>.", "Write\n<think>\nHm.\n</think>\nfirst."]) {
+      const { content } = yield* generate().pipe(Effect.provide(answering(whole(raw))))
+      assert.deepStrictEqual<unknown>(pairs(content.map(plain)), [["text", raw]])
+    }
+  }))
+
+it.effect("a text next to reasoning in a field of its own has no thoughts", () =>
+  Effect.gen(function*() {
+    const message = { reasoning_content: "Hm.", content: "Yes." }
+    const expected = [["reasoning", "Hm."], ["text", "Yes."]]
+    const body = JSON.stringify({ choices: [{ message, finish_reason: "stop" }] })
+    const { content } = yield* generate().pipe(Effect.provide(answering({ body }, { quirks })))
+    assert.deepStrictEqual<unknown>(pairs(content.map(plain)), expected)
+    const events = [
+      Server.chunk({ reasoning_content: "Hm." }),
+      Server.chunk({ content: "Yes." }),
+      Server.chunk({}, "stop"),
+      Server.done
+    ]
+    const reply: Reply = { type: "text/event-stream", body: events.join("") }
+    const { parts } = yield* observe(stream()).pipe(Effect.provide(answering(reply, { quirks })))
+    assert.deepStrictEqual<unknown>(pairs(joined(parts, true)), expected)
+  }))

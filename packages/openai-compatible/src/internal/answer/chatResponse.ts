@@ -108,7 +108,7 @@ export const parts = (
       ...OpaqueState.metadata(server, OpaqueState.callFields(call))
     })
   }
-  for (const piece of merged(Wire.pieces(message)).flatMap(withoutTags)) {
+  for (const piece of withoutTags(merged(Wire.pieces(message)), quirks)) {
     if (piece.kind === "text" && calls.length > 0 && piece.text.trim() === "") continue
     if (piece.kind === "text" && context.toolMode === "inline") {
       const parsed = InlineTools.parse(piece.text)
@@ -177,8 +177,13 @@ export const gaveUp = (http: () => typeof AiError.HttpContext.Type): AiError.Int
   new AiError.InternalProviderError({ description: "The server gave up in the middle of the answer.", http: http() })
 
 /** Reasoning in the text, and the text. */
-const withoutTags = (piece: Wire.Piece): ReadonlyArray<Wire.Piece> =>
-  piece.kind === "text" ? ThinkTags.split(piece.text) : [piece]
+/** A server that sends reasoning apart has none in the text. */
+const withoutTags = (pieces: ReadonlyArray<Wire.Piece>, quirks: Quirks): ReadonlyArray<Wire.Piece> => {
+  const starts = quirks.startsWithReasoning && pieces[0]?.kind === "text"
+  return pieces.flatMap((piece, at) =>
+    piece.kind === "text" ? ThinkTags.split(piece.text, starts && at === 0) : [piece]
+  )
+}
 
 const merged = (pieces: ReadonlyArray<Wire.Piece>): ReadonlyArray<Wire.Piece> => {
   const out: Array<Wire.Piece> = []

@@ -44,7 +44,7 @@ export class ChatStream {
   private readonly calls: CallAssembly
   private readonly splitter: ReturnType<typeof InlineTools.splitter> | undefined
   private readonly blocks: ReturnType<typeof TextBlocks.make>
-  private readonly thinkTags = ThinkTags.make()
+  private readonly thinkTags: ThinkTags.ThinkTags
   private readonly facts = new StreamFacts()
   /** Received text and reasoning. */
   private readonly written = { text: "", reasoning: "" }
@@ -66,6 +66,8 @@ export class ChatStream {
   constructor(context: Context) {
     const emit = (part: Response.StreamPartEncoded): void => void this.out.push(part)
     this.context = context
+    // A server that sends reasoning apart has none in the text.
+    this.thinkTags = ThinkTags.make(() => context.target.quirks.startsWithReasoning && this.written.reasoning === "")
     this.calls = new CallAssembly(context.newId, context.target.server, emit)
     this.splitter = context.toolMode === "inline" ? InlineTools.splitter() : undefined
     this.blocks = TextBlocks.make(emit)

@@ -1,12 +1,22 @@
 /**
  * Reasoning in the text: a model's thoughts between tags at the beginning of its text, if the server has no parser for them. They are
- * reasoning, and neither the answer nor calls.
+ * reasoning, and neither the answer nor calls. A chat template may have written the opening tag: then the text begins with thoughts.
  */
 import type { Piece } from "./wire.ts"
 
 const names = ["think", "thinking", "thought"] as const
 
 const openings = names.map((name) => `<${name}>`)
+const closings = names.map((name) => `</${name}>`)
+
+/** A closing tag alone in its line. */
+const closingLine = new RegExp(`^[ \\t]*</(?:${names.join("|")})>[ \\t]*\\r?$`, "m")
+
+/** True if thoughts end in a text that does not begin with their opening tag. A tag within a sentence ends none. */
+const endsUnopened = (text: string): boolean => {
+  const end = text.search(closingLine)
+  return end >= 0 && openings.every((opening) => text.lastIndexOf(opening, end) < 0)
+}
 
 /** Splits a text that comes in pieces. */
 export interface ThinkTags {
@@ -26,10 +36,21 @@ const partialLength = (text: string, marker: string): number => {
   return 0
 }
 
-/** A splitter for the text of one answer. */
-export const make = (): ThinkTags => {
-  /** The end of the thoughts; `undefined` before them. */
-  let closing: string | undefined
+/** The first of the markers in a text, whole or cut off at the end; behind the text if there is none. */
+const firstOf = (text: string, markers: ReadonlyArray<string>): { readonly at: number; readonly length: number } => {
+  const found = markers.map((marker) => ({ at: text.indexOf(marker), length: marker.length })).filter(({ at }) =>
+    at >= 0
+  )
+  return found.reduce(
+    (first, one) => one.at < first.at ? one : first,
+    { at: text.length - Math.max(...markers.map((marker) => partialLength(text, marker))), length: 0 }
+  )
+}
+
+/** A splitter for the text of one answer. `startsWithReasoning`: whether a text without an opening tag begins with thoughts. */
+export const make = (startsWithReasoning: () => boolean = () => false): ThinkTags => {
+  /** The tags that end the thoughts. */
+  let ends: ReadonlyArray<string> = closings
   let state: "start" | "thoughts" | "gap" | "text" = "start"
   let rest = ""
 
@@ -48,27 +69,26 @@ export const make = (): ThinkTags => {
   }
 
   const thoughts = (): ReadonlyArray<Piece> => {
-    const end = rest.indexOf(closing!)
-    const safe = end >= 0 ? end : rest.length - partialLength(rest, closing!)
-    const out = piece("reasoning", rest.slice(0, safe))
-    rest = rest.slice(end >= 0 ? end + closing!.length : safe)
-    if (end < 0) return out
+    const { at, length } = firstOf(rest, ends)
+    const out = piece("reasoning", rest.slice(0, at))
+    rest = rest.slice(at + length)
+    if (length === 0) return out
     state = "gap"
     return [...out, ...gap()]
   }
 
   const start = (): ReadonlyArray<Piece> => {
     const first = rest.trimStart()
-    const opening = openings.find((one) => first.startsWith(one))
-    if (opening !== undefined) {
-      closing = opening.replace("<", "</")
+    const opened = openings.findIndex((one) => first.startsWith(one))
+    if (opened >= 0) {
+      ends = [closings[opened]!]
       state = "thoughts"
-      rest = first.slice(opening.length)
+      rest = first.slice(openings[opened]!.length)
       return thoughts()
     }
     if (openings.some((one) => one.startsWith(first))) return []
-    state = "text"
-    return text()
+    state = startsWithReasoning() ? "thoughts" : "text"
+    return steps[state]()
   }
 
   const steps = { start, thoughts, gap, text }
@@ -87,8 +107,9 @@ export const make = (): ThinkTags => {
 }
 
 /** The pieces of a whole text. */
-export const split = (whole: string): ReadonlyArray<Piece> => {
-  if (!whole.trimStart().startsWith("<")) return piece("text", whole)
-  const tags = make()
+export const split = (whole: string, startsWithReasoning: boolean): ReadonlyArray<Piece> => {
+  const begins = startsWithReasoning || endsUnopened(whole)
+  if (!begins && !whole.trimStart().startsWith("<")) return piece("text", whole)
+  const tags = make(() => begins)
   return [...tags.push(whole), ...tags.finish()]
 }
