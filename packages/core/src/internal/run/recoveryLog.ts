@@ -152,9 +152,7 @@ const recoveredIn = (
 ): ReadonlyMap<string, Recovered> => {
   const failures = new Map<string, Array<Failed>>()
   const waits = new Map<string, Array<Wait>>()
-  for (const { failed, path } of starts) {
-    if (failed !== undefined) add(failures, path, Option.getOrElse(decodeFailed(failed), () => []))
-  }
+  for (const { failed, path } of starts) add(failures, path, Option.toArray(decodeFailed(failed)).flat())
   for (const [key, value] of journal.entries("wait")) {
     const wait = Option.getOrUndefined(decodeWait(value))
     if (wait === undefined) continue
