@@ -79,6 +79,16 @@ describe("negotiation", () => {
       assert.isUndefined(seen[0]!.headers["mcp-protocol-version"])
     }))
 
+  live("takes the draft of 2024-10-07 for the version that it became", () =>
+    Effect.gen(function*() {
+      const server: Options = { version: "2024-11-05", handshake: { protocolVersion: "2024-10-07" } }
+      const expected = ["s_read,s_pay", "did pay for 2024-11-05"]
+      assert.deepStrictEqual(yield* used(overStdio(server)), expected)
+      const { seen, url } = yield* overHttp(server)
+      assert.deepStrictEqual(yield* used(Mcp.http(url)), expected)
+      assert.strictEqual(seen.filter(({ method }) => method === "initialize").length, 1)
+    }))
+
   live("tries the versions that a refusal names before others", () =>
     Effect.gen(function*() {
       const { seen, url } = yield* overHttp({

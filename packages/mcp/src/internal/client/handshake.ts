@@ -8,7 +8,7 @@ import { McpClientError, ProtocolError, UnsupportedError } from "effect/ai/McpCl
 import type * as McpSchema from "effect/ai/McpSchema"
 import { version } from "../version.ts"
 import { own } from "./messages.ts"
-import { isKnown, type ProtocolVersion, stateful, stateless } from "./protocols.ts"
+import { isKnown, messagesOf, type ProtocolVersion, stateful, stateless } from "./protocols.ts"
 
 /** Identity of the program. */
 export const identity = { name: "recourse", version }
@@ -92,10 +92,11 @@ const agreed = (
       ? { version: stateless, transport, method, response }
       : refused(unsupported(versions), { supported: versions })
   }
-  const version = own(response.result, "protocolVersion")
+  const named = own(response.result, "protocolVersion")
+  const version = messagesOf(named)
   return isKnown(version) && version !== stateless && (wanted === undefined || wanted === version)
     ? { version, transport, method, response }
-    : refused(unsupported(version), { supported: [version] }, false)
+    : refused(unsupported(named), { supported: [named] }, false)
 }
 
 const attempt = (

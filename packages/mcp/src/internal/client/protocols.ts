@@ -49,5 +49,11 @@ const adapters = new Map<string, unknown>(protocols.map((adapter) => [adapter.pr
 export const isKnown = (version: unknown): version is ProtocolVersion =>
   typeof version === "string" && adapters.has(version)
 
+/** The draft before the first version: servers of 2024 that were not updated answer any client with it. Its messages are the same. */
+const draft = "2024-10-07"
+
+/** Returns the version whose messages a server sends that names a version. */
+export const messagesOf = (version: unknown): unknown => version === draft ? "2024-11-05" : version
+
 /** Returns the adapter of a version. */
 export const adapterOf = (version: ProtocolVersion): Adapter => adapters.get(version) as Adapter

@@ -1,6 +1,7 @@
 /** Repairs the result of a handshake: `null` is an absent field, `true` a capability, and a server without a name has one. */
 import * as Predicate from "effect/Predicate"
 import { own } from "./messages.ts"
+import { messagesOf } from "./protocols.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -30,9 +31,10 @@ const textOr = (value: unknown, other: string): string => typeof value === "stri
  */
 export const repairHandshake = (raw: unknown): unknown => {
   if (!isFields(raw)) return raw
-  const { _meta, capabilities, instructions, serverInfo, ...rest } = raw
+  const { _meta, capabilities, instructions, protocolVersion, serverInfo, ...rest } = raw
   return {
     ...rest,
+    ...(protocolVersion === undefined ? undefined : { protocolVersion: messagesOf(protocolVersion) }),
     ...(isFields(_meta) ? { _meta } : undefined),
     capabilities: { tools: {}, ...capabilitiesOf(capabilities) },
     serverInfo: { name: textOr(own(serverInfo, "name"), "unknown"), version: textOr(own(serverInfo, "version"), "") },
