@@ -1,5 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import { Tool as AiTool } from "effect/ai"
 import { Mcp } from "@recourse/mcp"
 import { call, live, named, overStdio, versions } from "../support/helpers.ts"
 import { overHttp } from "../servers/overHttp.ts"
@@ -112,6 +113,18 @@ describe.each(versions)("a list of %s", (version) => {
       for (const { name } of faulty) assert.include(yield* call(tools, name), `did ${name}`)
     }))
 })
+
+live("a tool with another spelling of its input schema has its parameters", () =>
+  Effect.gen(function*() {
+    const schema = { type: "object", properties: { a: { type: "string" } }, required: ["a"] }
+    const { url } = yield* overHttp({
+      version: "2025-11-25",
+      tools: ["inputSchema", "input_schema", "parameters"].map((spelling) => ({ name: spelling, [spelling]: schema }))
+    })
+    for (const { definition } of (yield* listed(Mcp.http(url))).tools) {
+      assert.deepStrictEqual(AiTool.getJsonSchema(definition), schema)
+    }
+  }))
 
 describe("a faulty tool", () => {
   for (const [fault, [tool, name]] of Object.entries(impossible)) {

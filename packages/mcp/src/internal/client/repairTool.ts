@@ -64,11 +64,15 @@ const annotationsOf = (raw: Fields): Fields => {
 /** Fields that a tool can do without. */
 const optional = ["title", "description", "outputSchema", "annotations", "icons", "_meta"]
 
+/** Spellings of a tool's input schema: of MCP, of programs in Python, and of the functions of OpenAI. */
+const inputSpellings = ["inputSchema", "input_schema", "parameters"]
+
 /** Returns a tool that can be used, or its problem. */
 export const repairTool = (raw: unknown): Repaired => {
   const name = own(raw, "name")
   if (!isFields(raw) || typeof name !== "string" || name === "") return { name: undefined, problem: "it has no name" }
-  const inputSchema = inputOf(own(raw, "inputSchema"))
+  const given = inputSpellings.map((spelling) => own(raw, spelling)).find((schema) => schema !== undefined)
+  const inputSchema = inputOf(given)
   if (typeof inputSchema === "string") return { name, problem: inputSchema }
   const fields = withoutNulls(raw)
   const required = { name, inputSchema }
