@@ -7,6 +7,7 @@ import type { RunFinished } from "../../AgentEventSchema.ts"
 import { type Compacted, Snapshot } from "../approval/snapshot.ts"
 import { decodePrompt } from "../foundation/json/promptJson.ts"
 import { resultsIn } from "../history/remainingCalls.ts"
+import { uncertainCodes } from "../run/callResult.ts"
 import { endIn, endOfTextIn, texts } from "../history/continuation.ts"
 import { callsLeftOut, inPlaceOf } from "./replacedHistory.ts"
 import { messagesOfCall, type OpenCall, resultOf } from "./pendingCalls.ts"
@@ -47,7 +48,8 @@ export interface EndOptions {
   readonly outcome?: RunFinished["outcome"] | undefined
   /**
    * Treatment of failed calls for the next turn's model. Default: `"forget"`, except for those that may have had an
-   * effect (`outcome_unknown`, `partial_success`). People are shown all of them.
+   * effect (`outcome_unknown`, `partial_success`, any failure of a tool that may write and does not declare it as
+   * `not_done`). People are shown all of them.
    */
   readonly failedCalls?: "forget" | "keep" | undefined
 }
@@ -121,13 +123,12 @@ export const endOfLateWaiting = (events: ReadonlyArray<Event>, prompt: Prompt.Pr
   return [...events, ...toEvents(answersThatWait(snapshot, thread))]
 }
 
-const unknownCodes = new Set<unknown>(["outcome_unknown", "partial_success"])
-
 /** Returns the calls that the next turn's model need not read: failed ones without an effect. */
 const forgettable = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> =>
-  resultsIn(messages).filter(({ isFailure, result }) =>
+  resultsIn(messages).filter(({ isFailure, options: { recourse }, result }) =>
     isFailure && !Predicate.hasProperty(result, "may_be_undone") &&
-    !(Predicate.hasProperty(result, "code") && unknownCodes.has(result.code))
+    !Predicate.hasProperty(recourse, "mayBeDone") &&
+    !(Predicate.hasProperty(result, "code") && uncertainCodes.has(result.code))
   ).map(({ id }) => id)
 
 /** A conversation as it is known now, at the end of a run. */

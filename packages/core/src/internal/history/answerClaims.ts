@@ -19,8 +19,8 @@ export interface Claim {
    * - `done`: it has a result, and the result is no failure.
    * - `failed`: it was not done.
    * - `unknown`: it may have been done, or a part of it was (`outcome_unknown`, `partial_success`,
-   *   `idempotency_conflict`, `invalid_result`, `unsafe_output`; a failure without a code; no result), or it was done
-   *   and may be compensated.
+   *   `idempotency_conflict`, `invalid_result`, `unsafe_output`; a failure without a code; no result; a failure of a
+   *   tool that may write, unless the tool declares it as `not_done`), or it was done and may be compensated.
    * - `waits`: it waits for an approval, or its task still runs (`approval_required`, `ToolCall.pending`).
    * - `denied`: a policy or a person denied it (`permission_denied`).
    * - `substituted`: another source answered in its place, marked as `degraded`.
@@ -60,10 +60,11 @@ const isMarked = (result: unknown, mark: CompensatedMark): boolean =>
   (own(result, "notice") === notice || hasMark(result, ...compensatedMarks))
 
 /** State of a call by its failure; one without a code leaves it unknown. */
-const ofFailure = (result: unknown): Partial<Pick<Claim, "state" | "code">> => {
+const ofFailure = ({ options, result }: Prompt.ToolResultPart): Partial<Pick<Claim, "state" | "code">> => {
   const code = own(result, "code")
   if (typeof code === "string" && own(result, "may_be_undone") !== undefined) return { state: "unknown", code }
-  return typeof code === "string" ? { state: states.get(code) ?? "failed", code } : {}
+  const other = own(own(options, "recourse"), "mayBeDone") === true ? "unknown" : "failed"
+  return typeof code === "string" ? { state: states.get(code) ?? other, code } : {}
 }
 
 const ofSuccess = ({ options, result }: Prompt.ToolResultPart): State => {
@@ -134,7 +135,7 @@ export const claims = (prompt: Prompt.Prompt): ReadonlyArray<Claim> => {
         all[at] = {
           ...claim,
           params: repairedIn(part, claim.params),
-          ...(part.isFailure ? ofFailure(part.result) : { state: ofSuccess(part) })
+          ...(part.isFailure ? ofFailure(part) : { state: ofSuccess(part) })
         }
       }
     }

@@ -1,10 +1,11 @@
 /** Failed result of a call: a write that may have happened is never called not done. */
 import * as Duration from "effect/Duration"
 import { Escalation, InvalidResult, isToolError, PartialSuccess, Timeout } from "../../ToolError.ts"
-import { happened, mayBeRepeated, unknownOutcome } from "../call/execute/effects.ts"
+import { happened, mayBeDone, mayBeRepeated, unknownOutcome } from "../call/execute/effects.ts"
 import { type CallRecord, errorFields } from "../call/record/record.ts"
 import * as Failures from "../projection/failures.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
+import { type CallResult, codeOf, uncertainCodes } from "../run/callResult.ts"
 
 /** Failures that declare a completed call. An escalation of recovery counts like its error. */
 const saysDone = (error: unknown): boolean =>
@@ -81,3 +82,9 @@ export const failureOfInterrupted = (record: CallRecord, traceId: string, user?:
   mayBeRepeated(record.attempts.tool!) && record.children.within === undefined
     ? Failures.toolFailure(new Timeout({ ...errorFields(record), after: Duration.zero }), traceId, user)
     : outcomeUnknown(record, traceId, user)
+
+/** Marks a failure whose call may have been done, if its code does not say so. */
+export const withMayBeDone = (record: CallRecord | undefined, result: CallResult): CallResult =>
+  record === undefined || !result.isFailure || uncertainCodes.has(codeOf(result)) || !mayBeDone(record)
+    ? result
+    : { ...result, mayBeDone: true }

@@ -30,6 +30,8 @@ export interface CallResult {
   readonly degraded?: DegradedMark | undefined
   /** The tool that has started a task, if this result only reports that. */
   readonly pendingOf?: string | undefined
+  /** True for a failure that does not exclude that the call was done, if its code does not say so. */
+  readonly mayBeDone?: true | undefined
   /** Audit facts beyond the code. */
   readonly verdict?: Verdict | undefined
   /** Of an unknown outcome: the ledger's entry of the call's key. */
@@ -91,3 +93,6 @@ export type CallOutcome = { readonly _tag: "Done"; readonly result: CallResult }
 /** Returns the code of a failure; `undefined` for a success. */
 export const codeOf = ({ encoded, isFailure }: CallResult): string | undefined =>
   isFailure ? (encoded as ToolFailure).code : undefined
+
+/** Codes that do not exclude that the call was done. */
+export const uncertainCodes: ReadonlySet<unknown> = new Set(["outcome_unknown", "partial_success"])

@@ -304,8 +304,10 @@ export const readResults = (
       if (part.type !== "tool-result") continue
       const call = calls.find(({ id }) => id === part.id)
       if (call === undefined) continue
-      const { pendingOf, repaired, taintedBy } = (part.options as {
-        readonly recourse?: Pick<CallResult, "repaired" | "pendingOf"> & { readonly taintedBy?: ReadonlyArray<string> }
+      const { mayBeDone, pendingOf, repaired, taintedBy } = (part.options as {
+        readonly recourse?: Pick<CallResult, "mayBeDone" | "repaired" | "pendingOf"> & {
+          readonly taintedBy?: ReadonlyArray<string>
+        }
       }).recourse ?? {}
       results.set(part.id, {
         call,
@@ -314,6 +316,7 @@ export const readResults = (
         modelOutput: part.modelOutput,
         repaired,
         pendingOf,
+        mayBeDone,
         taints: taintedBy
       })
     }

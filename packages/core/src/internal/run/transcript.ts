@@ -86,13 +86,14 @@ export const messagesOf = (content: ReadonlyArray<Response.AnyPart>): ReadonlyAr
 export type { CompensatedMark } from "../projection/compensatedMark.ts"
 
 /** Options of a result for the history of a run, not for models. */
-const optionsOf = ({ pendingOf, repaired, taints }: CallResult): Prompt.ProviderOptions => {
-  if (repaired === undefined && pendingOf === undefined && taints === undefined) return {}
+const optionsOf = ({ mayBeDone, pendingOf, repaired, taints }: CallResult): Prompt.ProviderOptions => {
+  if (repaired === undefined && pendingOf === undefined && taints === undefined && mayBeDone === undefined) return {}
   return {
     recourse: {
       ...(repaired === undefined ? undefined : { repaired }),
       ...(pendingOf === undefined ? undefined : { pendingOf }),
-      ...(taints === undefined ? undefined : { taintedBy: taints })
+      ...(taints === undefined ? undefined : { taintedBy: taints }),
+      ...(mayBeDone === undefined ? undefined : { mayBeDone })
     }
   }
 }

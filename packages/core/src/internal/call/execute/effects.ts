@@ -160,6 +160,12 @@ export const recordStart = (
   if (run !== undefined && known === "unknown") recallCall(run, rootOf(record).callId)
 }
 
+/**
+ * True if the failure of a call does not exclude that the call was done: it or an inner call had an effect, or an
+ * execution failed without a declaration that it was not done.
+ */
+export const mayBeDone = (record: CallRecord): boolean => record.outcome.isUndeclared || happened(record) !== "no"
+
 /** Returns the known effect of a call and of its inner calls. Reads do not count. */
 export const happened = (record: CallRecord): Happened => {
   const { attempts: { tool }, children: { within } } = record

@@ -33,6 +33,7 @@ import {
   noteError,
   noteExecuted,
   notePosition,
+  noteUndeclared,
   startExecution
 } from "../record/outcome.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
@@ -216,6 +217,7 @@ class Execution<Params, A, D, R> {
       ? "yes"
       : afterExecution(record, exit, this.isKeyed, (error) => this.saysNotDone(error))
     endExecution(record, this.transaction === undefined ? known : fates[started.fate] ?? record.outcome.known)
+    if (Exit.isFailure(exit) && !this.isExcluded(exit)) noteUndeclared(record)
     if (this.transaction !== undefined && this.isRolledBack && record.outcome.running === 0) {
       noteExecuted(record, started.isRepeated)
     }
@@ -226,6 +228,15 @@ class Execution<Params, A, D, R> {
       this.noteCompensable(exit, started.position)
     }
     if (run?.counts.admitted.change !== undefined) noteChange(run)
+  }
+
+  /** True if a failed execution had no effect: of a read, by a declaration, or because its call was stopped. */
+  private isExcluded({ cause: { reasons } }: Exit.Failure<unknown, unknown>): boolean {
+    const { executable: { info }, transaction } = this
+    // The effects of an agent are those of its calls.
+    if (info.effects === "read" || info.isAgent === true || transaction !== undefined) return true
+    const failed = reasons.length === 1 ? reasons.find(Cause.isFailReason) : undefined
+    return failed === undefined ? this.attempt.call.record.admission.stop !== undefined : this.saysNotDone(failed.error)
   }
 
   private get isKeyed(): boolean {

@@ -12,6 +12,8 @@ export interface Outcome {
   readonly happened: Happened
   /** Known effect of the ended attempts. */
   readonly known: Happened
+  /** True if an execution that may have had an effect failed without a declaration that it was not done. */
+  readonly isUndeclared: boolean
   /** Running executions and replacements: more than one if a call is raced with itself. */
   readonly running: number
   /** Number of running replacements. */
@@ -41,6 +43,7 @@ interface Has {
 }
 
 const unwritten = {
+  isUndeclared: false,
   runningInPlace: 0,
   answeredInPlace: undefined,
   startedAt: 0,
@@ -98,6 +101,11 @@ export const endExecution = (record: Has, known: Happened): void => {
   state.running--
   state.known = known
   state.happened = state.running > 0 ? "unknown" : known
+}
+
+/** Notes that an execution failed, and that its tool does not declare the failure as not done. */
+export const noteUndeclared = (record: Has): void => {
+  own(record).isUndeclared = true
 }
 
 /** Notes that something runs in the place of the call. */
