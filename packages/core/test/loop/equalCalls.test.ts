@@ -98,6 +98,32 @@ describe("equal calls of one answer", () => {
       }))
   }
 
+  it.effect("are equal if their texts differ in order, spaces or forms of strings", () =>
+    Effect.gen(function*() {
+      const { agent, provide, results, sent } = play({ effects: "write" }, [
+        "{\"to\":\"ada\",\"copy\":\"bob\"}",
+        "{ \"copy\": \"bob\", \"to\": \"\\u0061da\" }",
+        { to: "ada", copy: "bob" },
+        "{\"to\":\"ada\",\"copy\":\"eve\"}"
+      ])
+      yield* provide(agent.run("x"))
+      assert.deepStrictEqual(sent, ["ada", "ada"])
+      assert.deepStrictEqual(results.map((result: any) => result[1]), [
+        "sent",
+        "duplicate_call",
+        "duplicate_call",
+        "sent"
+      ])
+    }))
+
+  it.effect("differ if their texts cannot be read, or lose digits as a number", () =>
+    Effect.gen(function*() {
+      const texts = ["{\"to\":9007199254740993}", "{\"to\":9007199254740992}", "{\"to\":", "{ \"to\":"]
+      const { agent, provide, results } = play({ effects: "write" }, texts)
+      yield* provide(agent.run("x"))
+      assert.notInclude(results.map((result: any) => result[1]), "duplicate_call")
+    }))
+
   it.effect("need one approval", () =>
     Effect.gen(function*() {
       const { agent, provide, results, sent } = play({ effects: "write", needsApproval: true }, [ada, ada, ada])
