@@ -1,6 +1,6 @@
 /** Runs for other loops with a journal: a loop that is restarted receives the results of its earlier execution. */
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Effect, Exit, Fiber, Schema } from "effect"
+import { Effect, Fiber, Schema } from "effect"
 import { Journal, Recovery, Tool, ToolRun } from "@recourse/core"
 import { journalOf } from "../support/interruptedRuns.ts"
 
@@ -52,8 +52,8 @@ describe("a tool run with a journal", () => {
         const run = yield* open(first.Pay)
         const fiber = yield* Effect.forkChild(run.call(call("c1", 1)), { startImmediately: true })
         yield* run.cancel
-        const exit = yield* Fiber.await(fiber)
-        assert.isTrue(Exit.isFailure(exit) && Cause.hasFails(exit.cause))
+        const outcome = yield* Fiber.join(fiber)
+        assert.strictEqual(outcome._tag === "Failure" && outcome.failure.code, "outcome_unknown")
       })).pipe(Effect.provideService(Journal.CurrentJournal, life().journal))
 
       const second = payOf("answers")

@@ -13,7 +13,7 @@ import { match } from "../approval/seal.ts"
 import { isInterruption } from "../foundation/effect/signal.ts"
 import { type Outcome, outcomeOfFailure, outcomeOfResult, outcomeOfWait } from "../round/callOutcome.ts"
 import { callKey, newRoundContext } from "../round/roundContext.ts"
-import type { CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
+import { type CallResult, type RequestedCall, uncertainCodes, type Waiting } from "../run/callResult.ts"
 import { Session } from "../run/session.ts"
 import { runRound } from "../round/round.ts"
 import { withUniqueIds } from "../model/responseParts.ts"
@@ -236,6 +236,12 @@ export class CallServer {
   /** The outcome of a call that its caller has interrupted. */
   outcomeOfCancelled(call: ServedCall): Outcome<unknown> {
     return outcomeOfFailure(call.raw, resultIn((call as Entry).session))
+  }
+
+  /** The outcome of a call that the end of the run has interrupted; `undefined` if it was not done. */
+  outcomeOfInterrupted(call: ServedCall): Outcome<unknown> | undefined {
+    const failure = resultIn((call as Entry).session)
+    return uncertainCodes.has(Object(failure)["code"]) ? outcomeOfFailure(call.raw, failure) : undefined
   }
 
   /** Withdraws the questions of the calls that wait, and writes their results. */

@@ -102,17 +102,19 @@ class RunningCalls implements ToolRun<Tool.Any, unknown> {
     })
   }
 
-  /** A call without a result has the error of the run that it has ended, unless its caller has interrupted it. */
+  /**
+   * A call without a result has the error of the run that it has ended, unless its caller has interrupted it. A call
+   * that the end of the run has interrupted has its outcome if it may have been done.
+   */
   private failed(call: ServedCall): Answered {
-    return this.server.isCancelled(call)
-      ? Effect.sync(() => this.server.outcomeOfCancelled(call))
-      : Effect.flatMap(
-        this.report,
-        ({ exit }) =>
-          Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause) && this.server.hasErrorOfRun(call)
-            ? Effect.failCause(exit.cause)
-            : this.afterEnd()
-      )
+    if (this.server.isCancelled(call)) return Effect.sync(() => this.server.outcomeOfCancelled(call))
+    return Effect.flatMap(this.report, ({ exit }) => {
+      if (Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause) && this.server.hasErrorOfRun(call)) {
+        return Effect.failCause(exit.cause)
+      }
+      const outcome = this.server.outcomeOfInterrupted(call)
+      return outcome === undefined ? this.afterEnd() : Effect.succeed(outcome)
+    })
   }
 
   private afterEnd(): Answered {

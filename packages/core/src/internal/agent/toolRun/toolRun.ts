@@ -52,7 +52,7 @@ export interface ToolRun<out T extends Tool.Any, out E> {
   /**
    * Runs a call. A repeated call (same id, tool and arguments) has the outcome of the first. Fails with the error that the
    * tool's recovery leaves, or with `BudgetExceeded`: then the run has ended. Interrupting it interrupts the call, and
-   * the run continues.
+   * the run continues. A write that the end of the run interrupts has the failure `outcome_unknown`.
    */
   readonly call: <const Name extends string>(
     call: GivenCall & { readonly name: Name }
