@@ -27,6 +27,8 @@ import {
 } from "../record/children.ts"
 import type { ToolInfo } from "../tool/toolInfo.ts"
 import { noteFixed } from "../record/recovering.ts"
+import { noteUnknown } from "../record/outcome.ts"
+import { close } from "../execute/effects.ts"
 
 /** Makes a call as a person has decided. */
 export const approve = (record: CallRecord, approval: Approval): void => {
@@ -70,6 +72,13 @@ const meet = (write: CallRecord, within: CallRecord): void => {
 }
 
 /**
+ * True if a write that an earlier attempt of the parent has started may be the write of a tool, made again: an executor
+ * that makes its tools has new ones in each attempt.
+ */
+const isMadeAgain = ({ outcome: { happened, isCompensated } }: CallRecord, { effects, passesKey }: ToolInfo): boolean =>
+  effects === "write" && !passesKey && happened !== "no" && !isCompensated
+
+/**
  * Returns the child's record, by its tool, its arguments, and its number among such calls in an attempt of the parent.
  * A call after a failed one is that call once more, so that a retry finds the repeated call. So is one that an attempt
  * of the parent makes instead of the attempt before.
@@ -100,6 +109,11 @@ const recordOf = (tool: ToolInfo, asked: Call, parent: Call): CallRecord => {
   addChild(within, Path.ofEqual(place, nth), record)
   if (isOne) addWrite(root, identity, record)
   if (approval !== undefined) approve(record, approval)
+  if (there !== undefined && !repeats && isMadeAgain(there, tool)) {
+    meet(there, within)
+    noteUnknown(record)
+    close(record)
+  }
   return record
 }
 
