@@ -127,7 +127,7 @@ export const endOfLateWaiting = (events: ReadonlyArray<Event>, prompt: Prompt.Pr
 const forgettable = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> =>
   resultsIn(messages).filter(({ isFailure, options: { recourse }, result }) =>
     isFailure && !Predicate.hasProperty(result, "may_be_undone") &&
-    !Predicate.hasProperty(recourse, "mayBeDone") &&
+    !Predicate.hasProperty(recourse, "uncertain") &&
     !(Predicate.hasProperty(result, "code") && uncertainCodes.has(result.code))
   ).map(({ id }) => id)
 

@@ -63,7 +63,7 @@ const isMarked = (result: unknown, mark: CompensatedMark): boolean =>
 const ofFailure = ({ options, result }: Prompt.ToolResultPart): Partial<Pick<Claim, "state" | "code">> => {
   const code = own(result, "code")
   if (typeof code === "string" && own(result, "may_be_undone") !== undefined) return { state: "unknown", code }
-  const other = own(own(options, "recourse"), "mayBeDone") === true ? "unknown" : "failed"
+  const other = own(own(options, "recourse"), "uncertain") === true ? "unknown" : "failed"
   return typeof code === "string" ? { state: states.get(code) ?? other, code } : {}
 }
 

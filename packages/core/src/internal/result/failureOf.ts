@@ -1,7 +1,7 @@
 /** Failed result of a call: a write that may have happened is never called not done. */
 import * as Duration from "effect/Duration"
 import { Escalation, InvalidResult, isToolError, PartialSuccess, Timeout } from "../../ToolError.ts"
-import { happened, mayBeDone, mayBeRepeated, unknownOutcome } from "../call/execute/effects.ts"
+import { happened, hasUncertainEffect, mayBeRepeated, unknownOutcome } from "../call/execute/effects.ts"
 import { type CallRecord, errorFields } from "../call/record/record.ts"
 import * as Failures from "../projection/failures.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
@@ -84,7 +84,7 @@ export const failureOfInterrupted = (record: CallRecord, traceId: string, user?:
     : outcomeUnknown(record, traceId, user)
 
 /** Marks a failure whose call may have been done, if its code does not say so. */
-export const withMayBeDone = (record: CallRecord | undefined, result: CallResult): CallResult =>
-  record === undefined || !result.isFailure || uncertainCodes.has(codeOf(result)) || !mayBeDone(record)
+export const withUncertainty = (record: CallRecord | undefined, result: CallResult): CallResult =>
+  record === undefined || !result.isFailure || uncertainCodes.has(codeOf(result)) || !hasUncertainEffect(record)
     ? result
-    : { ...result, mayBeDone: true }
+    : { ...result, uncertain: true }

@@ -8,7 +8,7 @@ import { behind } from "../foundation/effect/sequence.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { announceEach } from "../result/announce.ts"
 import { deliverLast } from "../result/delivery.ts"
-import { failureOfEnded, outcomeUnknown, withMayBeDone } from "../result/failureOf.ts"
+import { failureOfEnded, outcomeUnknown, withUncertainty } from "../result/failureOf.ts"
 import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
 import { announceStart } from "./runCall.ts"
 import { unknownSince } from "./missingTool.ts"
@@ -130,7 +130,7 @@ const resultOf = (
       started.get(raw.id)?.record?.marks.read
     ),
     (delivered) => {
-      const result = withMayBeDone(started.get(raw.id)?.record, delivered)
+      const result = withUncertainty(started.get(raw.id)?.record, delivered)
       missing.push(result)
       return result
     }

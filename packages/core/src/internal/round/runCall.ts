@@ -22,7 +22,7 @@ import { remember, rememberPart } from "../call/replay/snapshotWrites.ts"
 import { settle } from "../call/record/claiming.ts"
 import { markOf } from "../projection/degradedMark.ts"
 import { pendingResult } from "../projection/pendingTask.ts"
-import { failureOf, failureOfInterrupted, outcomeUnknown, withMayBeDone } from "../result/failureOf.ts"
+import { failureOf, failureOfInterrupted, outcomeUnknown, withUncertainty } from "../result/failureOf.ts"
 import { waiting } from "./resume/nestedPauses.ts"
 import { pendingOf, waitsWithin } from "./resume/pausedWithin.ts"
 import { auditWithin } from "../result/writeAudit.ts"
@@ -64,7 +64,7 @@ export const delivered = (
   const known = repaired === undefined ? result : { ...result, repaired }
   return Effect.mapEager(
     deliver(shown, run, info, entry === undefined ? known : { ...known, entry }, read),
-    (result): CallOutcome => ({ _tag: "Done", result: withMayBeDone(record, result) })
+    (result): CallOutcome => ({ _tag: "Done", result: withUncertainty(record, result) })
   )
 }
 

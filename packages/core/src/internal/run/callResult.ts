@@ -31,7 +31,7 @@ export interface CallResult {
   /** The tool that has started a task, if this result only reports that. */
   readonly pendingOf?: string | undefined
   /** True for a failure that does not exclude that the call was done, if its code does not say so. */
-  readonly mayBeDone?: true | undefined
+  readonly uncertain?: true | undefined
   /** Audit facts beyond the code. */
   readonly verdict?: Verdict | undefined
   /** Of an unknown outcome: the ledger's entry of the call's key. */

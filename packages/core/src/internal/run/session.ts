@@ -304,8 +304,8 @@ export const readResults = (
       if (part.type !== "tool-result") continue
       const call = calls.find(({ id }) => id === part.id)
       if (call === undefined) continue
-      const { mayBeDone, pendingOf, repaired, taintedBy } = (part.options as {
-        readonly recourse?: Pick<CallResult, "mayBeDone" | "repaired" | "pendingOf"> & {
+      const { uncertain, pendingOf, repaired, taintedBy } = (part.options as {
+        readonly recourse?: Pick<CallResult, "uncertain" | "repaired" | "pendingOf"> & {
           readonly taintedBy?: ReadonlyArray<string>
         }
       }).recourse ?? {}
@@ -316,7 +316,7 @@ export const readResults = (
         modelOutput: part.modelOutput,
         repaired,
         pendingOf,
-        mayBeDone,
+        uncertain,
         taints: taintedBy
       })
     }

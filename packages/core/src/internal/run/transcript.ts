@@ -86,14 +86,14 @@ export const messagesOf = (content: ReadonlyArray<Response.AnyPart>): ReadonlyAr
 export type { CompensatedMark } from "../projection/compensatedMark.ts"
 
 /** Options of a result for the history of a run, not for models. */
-const optionsOf = ({ mayBeDone, pendingOf, repaired, taints }: CallResult): Prompt.ProviderOptions => {
-  if (repaired === undefined && pendingOf === undefined && taints === undefined && mayBeDone === undefined) return {}
+const optionsOf = ({ uncertain, pendingOf, repaired, taints }: CallResult): Prompt.ProviderOptions => {
+  if (repaired === undefined && pendingOf === undefined && taints === undefined && uncertain === undefined) return {}
   return {
     recourse: {
       ...(repaired === undefined ? undefined : { repaired }),
       ...(pendingOf === undefined ? undefined : { pendingOf }),
       ...(taints === undefined ? undefined : { taintedBy: taints }),
-      ...(mayBeDone === undefined ? undefined : { mayBeDone })
+      ...(uncertain === undefined ? undefined : { uncertain })
     }
   }
 }

@@ -164,7 +164,8 @@ export const recordStart = (
  * True if the failure of a call does not exclude that the call was done: it or an inner call had an effect, or an
  * execution failed without a declaration that it was not done.
  */
-export const mayBeDone = (record: CallRecord): boolean => record.outcome.isUndeclared || happened(record) !== "no"
+export const hasUncertainEffect = (record: CallRecord): boolean =>
+  record.outcome.isUndeclared || happened(record) !== "no"
 
 /** Returns the known effect of a call and of its inner calls. Reads do not count. */
 export const happened = (record: CallRecord): Happened => {

@@ -7,7 +7,8 @@ import { type Call, ToolCall } from "../call.ts"
 import { errorFields } from "../record/record.ts"
 
 /**
- * Fails softly from within a tool: the model receives the reason and the run continues.
+ * Fails softly from within a tool: the model receives the reason and the run continues. It declares that the call itself
+ * had no effect. After an effect, answer with {@link partialSuccess}.
  *
  * **Example** (Advising the model from a tool)
  *
