@@ -5,7 +5,7 @@ import { Effect, Layer, Redacted, Stream } from "effect"
 import { LanguageModel } from "effect/ai"
 import { HttpClient, HttpClientError, HttpClientResponse } from "effect/http"
 import { printsOf } from "../../../../test/support/prints.ts"
-import { generate, ids } from "../support/harness.ts"
+import { answering, generate, ids } from "../support/harness.ts"
 
 const layerOf = (client: HttpClient.HttpClient, baseUrl = "http://host/v1") =>
   OpenAiCompatible.layer({ baseUrl, model: "m", apiKey: Redacted.make("our-own-gateway"), retry: false }).pipe(
@@ -31,6 +31,30 @@ describe("a stream with several choices", () => {
       assert.strictEqual(parts.flatMap((part) => part.type === "text-delta" ? [part.delta] : []).join(""), "first")
       assert.deepStrictEqual(parts.flatMap((part) => part.type === "finish" ? [part.reason] : []), ["stop"])
     }).pipe(Effect.provide(layerOf(client))))
+})
+
+describe("an answer whose text and calls are in two choices", () => {
+  const partsOf = (...indexes: ReadonlyArray<number | undefined>) => {
+    const call = { id: "a", type: "function", function: { name: "now", arguments: "{}" } }
+    const messages = [{ role: "assistant", content: "I look." }, {
+      role: "assistant",
+      content: null,
+      tool_calls: [call]
+    }]
+    const choices = messages.map((message, at) => ({ index: indexes[at], message, finish_reason: "tool_calls" }))
+    return Effect.map(
+      generate().pipe(Effect.provide(answering({ body: JSON.stringify({ choices }) }))),
+      ({ content }) =>
+        content.flatMap((part) => part.type === "text" ? [part.text] : part.type === "tool-call" ? [part.id] : [])
+    )
+  }
+
+  it.effect("has both, unless the second one is another answer", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* partsOf(), ["I look.", "a"])
+      assert.deepStrictEqual(yield* partsOf(0, 0), ["I look.", "a"])
+      assert.deepStrictEqual(yield* partsOf(0, 1), ["I look."])
+    }))
 })
 
 it.effect("an error names the address without its query", () =>

@@ -81,6 +81,19 @@ describe("tool-call deltas", () => {
       )
     }))
 
+  it.effect("with \"null\" as a later name continue the call", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(
+        yield* toolCalls(
+          [call({ index: 0, id: "a" }, "parse", "{\"json\":")],
+          [call({ index: 0, id: "" }, "null", "\"1\"}")],
+          [call({ index: 1, id: "b" }, "now", "")],
+          [call({ index: 1, id: "" }, "None", "{}")]
+        ),
+        [["a", "parse", { json: "1" }], ["b", "now", {}]]
+      )
+    }))
+
   it.effect("with an id that another call has get a new one", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(

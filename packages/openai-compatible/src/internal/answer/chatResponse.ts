@@ -69,13 +69,28 @@ export const decodeCompletion = decode(Wire.Completion, PlainShape.isCompletion)
 /** Decodes the JSON of a piece of a stream, like {@link decodeCompletion}. */
 export const decodeChunk = decode(Wire.Chunk, PlainShape.isChunk)
 
+/**
+ * The choice of the answer: 0, or the first one if servers count otherwise. Some gateways put the text and the calls of one answer into
+ * two choices with the same index, or without any.
+ */
+const chosen = (choices: NonNullable<Wire.Completion["choices"]>, tools: ReadonlyArray<string>) => {
+  const choice = choices.find(({ index }) => Wire.index(index) === 0) ?? choices[0]
+  const hasCalls = ({ delta, message }: typeof choices[number]) =>
+    Wire.toolCalls(message ?? delta ?? {}, tools).length > 0
+  if (choice === undefined || choices.length === 1 || hasCalls(choice)) return choice
+  const other = choices.find((one) => Wire.index(one.index) === Wire.index(choice.index) && hasCalls(one))
+  const given = other?.message ?? other?.delta
+  return given == null
+    ? choice
+    : { ...choice, message: { ...given, ...choice.message ?? choice.delta, tool_calls: given.tool_calls } }
+}
+
 /** Parts in the order in which effect/ai expects them: metadata, reasoning, text, files, sources, tool calls, finish. */
 export const parts = (
   completion: Wire.Completion,
   context: Context
 ): Result.Result<Array<Response.PartEncoded>, AiError.AiErrorReason> => {
-  const choices = completion.choices ?? []
-  const choice = choices.find(({ index }) => Wire.index(index) === 0) ?? choices[0]
+  const choice = chosen(completion.choices ?? [], context.tools)
   if (choice === undefined) return Result.fail(withoutChoice())
   const ended = Wire.finishReason(choice.finish_reason)
   if (Facts.isFailure(ended)) return Result.fail(gaveUp(context.http))

@@ -144,12 +144,15 @@ const withoutNamespace = (name: string, tools: ReadonlyArray<string>): string =>
 
 /**
  * The call in the usual form, with the name of its tool alone: parsers leave the model's control tokens and blanks behind
- * it, and the namespace of the tools before it.
+ * it, and the namespace of the tools before it. Some gateways write `"null"` as the name in later pieces of a call.
  */
 export const named = (given: ToolCall, tools: ReadonlyArray<string>): ToolCall => {
   const call = nested(given)
   const name = call.function?.name
   if (!name) return call
+  if (unset.has(name.trim().toLowerCase()) && !tools.includes(name)) {
+    return { ...call, function: { ...call.function, name: undefined } }
+  }
   const plain = withoutNamespace(name.replace(/<\|[\s\S]*$/, "").trim(), tools)
   return plain === name || plain === "" ? call : { ...call, function: { ...call.function, name: plain } }
 }
