@@ -55,7 +55,8 @@ export interface Quirks {
   readonly streamUsage: boolean
   /**
    * The field in which the reasoning of past turns with tool calls is returned. `received`: the field in which this server sent it;
-   * reasoning of other servers is not sent.
+   * reasoning of other servers is not sent. `reasoning_content`: DeepSeek and Moonshot refuse calls without it, so a blank replaces
+   * missing reasoning.
    */
   readonly reasoningHistory: "received" | "omit" | "reasoning_content" | "reasoning"
   /**

@@ -1,5 +1,6 @@
 /** Histories that strict servers take: ids and names of calls, roles, arguments, and results without text. */
 import { assert, describe, it } from "@effect/vitest"
+import type { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect } from "effect"
 import { Prompt } from "effect/ai"
 import { answering, generate } from "../support/harness.ts"
@@ -128,5 +129,23 @@ describe("a history", () => {
         { role: "assistant", content: "no" },
         { role: "user", content: "three" }
       ])
+    }))
+})
+
+describe("a call without reasoning", () => {
+  it.effect("has a blank in the field that the server requires", () =>
+    Effect.gen(function*() {
+      const ofQuirks = (quirks: Partial<OpenAiCompatible.Quirks>) =>
+        Effect.map(
+          bodyOf(generate(conversation(question, ...turn(called("a")), { role: "assistant", content: "Noon." })), {
+            quirks
+          }),
+          ({ messages }) => messages.map((message: any) => message.reasoning_content)
+        )
+      assert.deepStrictEqual(
+        yield* ofQuirks({ reasoningHistory: "reasoning_content" }),
+        [undefined, " ", undefined, undefined]
+      )
+      assert.deepStrictEqual(yield* ofQuirks({}), [undefined, undefined, undefined, undefined])
     }))
 })

@@ -149,6 +149,12 @@ const fileData = (
   return embedded?.[1] === undefined ? { address: data } : { address: data, base64: embedded[1] }
 }
 
+/** The reasoning of a call that has none: Moonshot refuses an absent field and an empty one. */
+const blankReasoning = " "
+
+/** True if the server refuses calls without reasoning, such as calls that another model of a fallback has made. */
+const isRequired = ({ reasoningHistory }: Quirks): boolean => reasoningHistory === "reasoning_content"
+
 const assistantMessage = (
   message: Prompt.AssistantMessage,
   writing: Writing,
@@ -187,8 +193,8 @@ const assistantMessage = (
     role: "assistant",
     content: contentOf(joined, calls.length > 0, inline ? undefined : state.content),
     // Only with calls: servers require it there, and some refuse it elsewhere.
-    ...(field !== undefined && field !== "omit" && calls.length > 0 && reasoning.length > 0
-      ? { [field]: reasoning.join("") }
+    ...(field !== undefined && field !== "omit" && calls.length > 0 && (reasoning.length > 0 || isRequired(quirks))
+      ? { [field]: reasoning.join("") || blankReasoning }
       : undefined),
     ...(calls.length > 0 ? { tool_calls: calls } : undefined)
   }]
