@@ -1,6 +1,6 @@
 /** A chat stores a run's compacted conversation: the next run reads it, and people still read all. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Redacted } from "effect"
+import { Effect, Exit, Redacted, Schema } from "effect"
 import { Prompt } from "effect/ai"
 import { Agent, Approval, Conversation, History, Quarantine, Tool } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
@@ -111,6 +111,7 @@ describe("a chat whose run was compacted", () => {
       const Read = Tool.make("read", {
         effects: "read",
         trust: "untrusted",
+        success: Schema.String,
         execute: () => Effect.succeed(long("web"))
       })
       const { model, requests } = world([

@@ -133,6 +133,7 @@ describe("the cause of a failed run", () => {
         return Object.defineProperty(down, "stack", { get: () => `${++reads}` })
       }
       const flaky = Tool.make("pay", {
+        success: Schema.String,
         effects: "read",
         execute: () => Effect.suspend(() => ++attempts < 3 ? Effect.fail(failing()) : Effect.succeed("paid"))
       }).pipe(Tool.onError(Recovery.retry({ times: 2, schedule: Schedule.forever })))

@@ -84,7 +84,7 @@ describe("an approval", () => {
       const outer = Tool.make("outer", {
         effects: "read",
         mayRequestApproval: true,
-        execute: () => Effect.exit(asks.call.pipe(by({ n: 1 })))
+        execute: () => Effect.asVoid(Effect.exit(asks.call.pipe(by({ n: 1 }))))
       })
       const around = Agent.make("a", { instructions: "Be kind", tools: [outer, asks] })
       yield* Effect.exit(

@@ -22,7 +22,7 @@ const toolsOf = (log: Array<string>) => {
     compensate: ({ place }, { code }) =>
       place === "Away" ? Effect.fail(new Away()) : Effect.delay(Effect.sync(() => void log.push(`cancel ${code}`)), 5)
   })
-  const look = Tool.make("look", { effects: "read", execute: () => Effect.succeed("free") })
+  const look = Tool.make("look", { success: Schema.String, effects: "read", execute: () => Effect.succeed("free") })
   const send = Tool.make("send", { effects: "write", execute: () => Effect.sync(() => void log.push("send")) })
   const fax = Tool.make("fax", {
     effects: "write",

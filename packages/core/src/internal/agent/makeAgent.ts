@@ -146,7 +146,10 @@ export const make = <
   const policy = options.defaults?.onError as (Erased & AnyPolicy) | undefined
   const compile = (tool: Tool.Any): ReadonlyArray<AgentTool> =>
     agentTools(tool, Object.hasOwn(recoveries, tool.name) ? recoveries[tool.name] : undefined, policy)
-  const { input = Schema.String, output = Schema.String } = options
+  const { input = Schema.String, output = Schema.String } = options as {
+    readonly input?: Input | undefined
+    readonly output?: Output | undefined
+  }
 
   const { skill } = options
   const program: Program = {

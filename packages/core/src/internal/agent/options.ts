@@ -222,11 +222,11 @@ export interface Options<
   O = {}
 > {
   /** The agent's input. Default: a string, which is the user's message; any other value becomes JSON. */
-  readonly input?: Input | undefined
+  readonly input?: Input | "input is a Schema of effect, such as Schema.String" | undefined
   /** The conversation that the input becomes, in place of one user message. */
   readonly prompt?: ((input: Input["Type"]) => Prompt.RawInput) | undefined
   /** The agent's output. Default: the text of the model's answer. */
-  readonly output?: Output | undefined
+  readonly output?: Output | "output is a Schema of effect, such as Schema.String" | undefined
   /**
    * The tools that its model may call. Default: none. The last types are sentences, which the compiler shows. If `onToolError` spreads
    * a recovery for any call, TypeScript checks it before it knows the tools: then there are none.

@@ -12,7 +12,7 @@ import {
 } from "../../ToolError.ts"
 import type { PassThrough } from "../call/execute/effects.ts"
 import type { Among, TagOf } from "../foundation/errorTags.ts"
-import type { HookError, HookServices, OptionOf } from "../foundation/options/inferredOptions.ts"
+import type { HookError, HookServices, HookSuccess, OptionOf } from "../foundation/options/inferredOptions.ts"
 import type { IdempotencyOptions } from "../idempotency/idempotencyOptions.ts"
 import type { TransactionFailed } from "../../Journal.ts"
 
@@ -59,12 +59,14 @@ export type DeclaresApprovalRequests<D, O> = [Exclude<Extract<D, NotApproved>, N
   }
 
 /**
- * Requires that a tool has an executor.
+ * Requires that a tool has an executor, and a schema of its result if it has one: without `success` the model reads `null`.
  *
  * @category utility types
  * @since 0.2.0
  */
-export type HasExecute<O> = O extends Record<"execute", unknown> ? unknown
+export type HasExecute<O> = O extends Record<"execute", unknown> ? "success" extends keyof O ? unknown
+  : [HookSuccess<O, "execute">] extends [void] ? unknown
+  : "`execute` has a result, and `success` is missing: add its Schema, or end with Effect.asVoid."
   : "A tool needs `execute`: the function that runs it."
 
 /**

@@ -121,7 +121,7 @@ export const make = <
 > => {
   checkToolOptions("make", name, options, kinds)
   const parameters = (options.parameters as Parameters | undefined) ?? AiTool.EmptyParams
-  const success = options.success ?? Schema.Void
+  const success = (options.success as SuccessSchema | undefined) ?? Schema.Void
   return define({
     definition: AiTool.make(name, {
       description: options.description,

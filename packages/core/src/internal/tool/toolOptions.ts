@@ -33,8 +33,11 @@ export interface UnknownKeysOption {
 export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff, A, Tr, Id, O = {}> {
   /** Purpose of the tool, which the model reads. Default: none. */
   readonly description?: string | undefined
-  /** Schema of the result, which is checked behind all recovery. Default: `Schema.Void`, no result. */
-  readonly success?: SuccessSchema | undefined
+  /**
+   * Schema of the result, which is checked behind all recovery. Default: `Schema.Void`, no result: the model reads `null`. The last type
+   * is a sentence, which the compiler shows for a schema of another library.
+   */
+  readonly success?: SuccessSchema | "success is a Schema of effect, such as Schema.String" | undefined
   /**
    * Effects of a call: `"read"`, `"idempotent"` (a repeated call changes no more), or `"write"`. Without it only the
    * tool's own recovery may repeat a call. Default: not declared.

@@ -41,7 +41,7 @@ export const jsonSchemaTool = (
       AiTool.dynamic(name, {
         description: given.description,
         parameters: jsonSchema,
-        success: given.success ?? Schema.Void,
+        success: (given.success as Schema.Top | undefined) ?? Schema.Void,
         failure: ToolFailure,
         failureMode: "return",
         toModelOutput: given.toModelOutput
