@@ -169,25 +169,26 @@ describe("a result of any schema", () => {
     Effect.gen(function*() {
       const cycle: Record<string, unknown> = {}
       cycle["itself"] = cycle
-      const values = [
-        3n,
-        () => 1,
-        Symbol.for("a"),
-        NaN,
-        cycle,
-        { deep: { b: 3n } },
-        new Map(),
-        new Uint8Array([1]),
-        Promise.resolve(1),
-        { inner: Promise.resolve(1) },
-        new Error("lost"),
-        Object.assign(new Error("lost"), { code: "ENOENT" }),
-        new Response("lost"),
-        /lost/,
-        new WeakMap()
+      const values: ReadonlyArray<readonly [value: unknown, kind: string, path?: ReadonlyArray<string | number>]> = [
+        [3n, "a bigint"],
+        [() => 1, "a function"],
+        [Symbol.for("a"), "a symbol"],
+        [NaN, "NaN"],
+        [cycle, "a cycle"],
+        [{ deep: { b: 3n } }, "a bigint", ["deep", "b"]],
+        [{ at: new Date(0), rows: [{ tags: "a" }, { tags: new Set(["b"]) }] }, "a Set", ["rows", 1, "tags"]],
+        [new Map(), "a Map"],
+        [new Uint8Array([1]), "a Uint8Array"],
+        [Promise.resolve(1), "a Promise"],
+        [{ inner: Promise.resolve(1) }, "a Promise", ["inner"]],
+        [new Error("lost"), "a Error"],
+        [Object.assign(new Error("lost"), { code: "ENOENT" }), "a Error"],
+        [new Response("lost"), "a Response"],
+        [/lost/, "a RegExp"],
+        [new WeakMap(), "a WeakMap"]
       ]
       for (const success of [Schema.Unknown, Schema.Any]) {
-        for (const value of values) {
+        for (const [value, kind, path = []] of values) {
           const { Look, ran } = answering(success, value)
           const agent = Agent.make("a", { tools: [Look, Refund], defaults: { onError: Recovery.standard } })
           const error = yield* Effect.flip(
@@ -203,7 +204,7 @@ describe("a result of any schema", () => {
           )
           assert.instanceOf(error, ToolError.InvalidResult)
           assert.deepStrictEqual((error as ToolError.InvalidResult).issues, [
-            { path: [], expected: "expected a value that JSON can hold", problem: "invalid" }
+            { path, expected: `expected a value that JSON can hold, and not ${kind}`, problem: "invalid" }
           ])
           assert.strictEqual(ran.times, 1)
         }

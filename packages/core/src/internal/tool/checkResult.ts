@@ -18,6 +18,7 @@ import { childSpan } from "./childSpan.ts"
 import { modelOutputOf, noParts } from "./modelOutput.ts"
 import { type Any, type Check, TypeId } from "./tool.ts"
 import { toJson } from "../foundation/json/jsonValue.ts"
+import { lostByJson } from "../foundation/json/lostByJson.ts"
 import { fromIssue } from "../foundation/schema/schemaIssues.ts"
 
 const Proto = {
@@ -139,7 +140,12 @@ const beyondJson: ReadonlyArray<Issue> = [{
 
 const orBeyondJson = (encoded: unknown): Effect.Effect<Schema.Json, ReadonlyArray<Issue>> =>
   Option.match(encoded === undefined ? Option.some(null) : toJson(encoded), {
-    onNone: () => Effect.fail(beyondJson),
+    onNone: () => {
+      const { kind, path } = lostByJson(encoded)
+      return Effect.fail(
+        beyondJson.map((issue) => ({ ...issue, path, expected: `${issue.expected}, and not ${kind}` }))
+      )
+    },
     onSome: Effect.succeed
   })
 
