@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Exit, Schema } from "effect"
 import { Tool, ToolCall, type ToolError } from "@recourse/core"
 import { answerTo, issuesOf, Pay, said } from "../support/argumentIssues.ts"
 
@@ -175,6 +175,18 @@ describe("unknown keys", () => {
         assert.deepStrictEqual(yield* issuesOf(Pay, args, { effects, onUnknownKeys: "refuse" }), refused as never)
       }
       assert.deepStrictEqual(yield* issuesOf(Pay, args), [])
+    }))
+
+  it.effect("refuses or drops them as well if the tool has no parameters", () =>
+    Effect.gen(function*() {
+      const exitOf = (options: object) => {
+        const now = Tool.make("now", { success: Schema.Json, execute: (given) => Effect.succeed(given), ...options })
+        const call = ToolCall.make({ id: "c", arguments: { zone: "UTC" } })
+        return Effect.exit(Effect.provideService(now.call, ToolCall.ToolCall, call))
+      }
+      assert.deepStrictEqual(yield* exitOf({ effects: "read" }), Exit.succeed({}))
+      const refused = yield* exitOf({ effects: "write" })
+      assert.include(String(refused), "zone: no such field")
     }))
 })
 

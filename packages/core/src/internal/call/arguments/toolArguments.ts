@@ -95,11 +95,15 @@ export const toText = (raw: unknown): string =>
     ? raw
     : textOf(raw) ?? textOf(raw, (_, value) => typeof value === "bigint" ? String(value) : value) ?? String(raw)
 
+const noArguments = Effect.succeed({} as never)
+
 /** Returns the decoder of a tool's arguments. It looks for all issues only if there is one: decoding up to the first issue takes half as long. */
 export const argumentsDecoder = <Params, R>(
   parameters: Schema.Decoder<Params, R>,
   onExcessProperty: "error" | "ignore"
 ): (args: RawArguments) => Effect.Effect<Params, Schema.SchemaError, R> => {
+  // The schema of no parameters has no excess properties: it refuses each field, also if unknown ones are dropped.
+  if (onExcessProperty === "ignore" && (parameters as unknown) === AiTool.EmptyParams) return () => noArguments
   const decode = Schema.decodeUnknownEffect(parameters)
   const decodeJson = decoderOfJson(parameters)
   return ({ isLarge, object }) => {

@@ -125,6 +125,8 @@ const collect = (into: Issues, issue: SchemaIssue.Issue, path: Path, said: strin
     case "UnexpectedKey":
       return into.add(path, "no such field", "unexpected")
     case "InvalidType":
+      if (SchemaAST.isNever(issue.ast) && said === undefined) return into.add(path, "no such field", "unexpected")
+      return into.add(path, said ?? expectedByType(issue.ast, options), "invalid")
     case "OneOf":
       return into.add(path, said ?? expectedByType(issue.ast, options), "invalid")
     case "InvalidValue":
