@@ -33,6 +33,7 @@ describe("a snapshot", () => {
       assert.strictEqual(yield* reasonOf({ ...pause.snapshot, mac: "00" }), "tampered")
       assert.strictEqual(yield* reasonOf({ ...pause.snapshot, mac: "not hex" }), "tampered")
       assert.strictEqual(yield* reasonOf("what"), "tampered")
+      assert.strictEqual(yield* reasonOf(text.replace("\"amount\":500", "\"amount\":501")), "tampered")
       assert.strictEqual(
         yield* reasonOf(pause.snapshot, Approval.layerKey(Redacted.make("x".repeat(32)))),
         "tampered"
@@ -42,6 +43,16 @@ describe("a snapshot", () => {
       const refused = yield* Effect.flip(other.resume(pause.snapshot, approval)).pipe(Effect.provide(withScript([])))
       assert.strictEqual((refused as Approval.SnapshotRefused).reason, "agent")
       assert.deepStrictEqual(log, ["note a", "note b"])
+    }))
+
+  it.effect("resumes from its stored text, too", () =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      const pause = yield* paused(log)
+      yield* fresh(log).resume(JSON.stringify(pause.snapshot), [Approval.approve(only(pause))]).pipe(
+        Effect.provide(withScript([ScriptedModel.text("Done.")]))
+      )
+      assert.strictEqual(log.filter((entry) => entry.startsWith("refund")).length, 1)
     }))
 
   it.effect("of which a part is lost is not read", () =>

@@ -1,6 +1,6 @@
 /** Options that the compiler refuses are refused at run time too, for plain JavaScript: by name, with the nearest one, and by kind of value. */
 import { assert, describe, it } from "@effect/vitest"
-import { Agent, Budget, ConfigurationError, Recovery, Tool } from "@recourse/core"
+import { Agent, Approval, Budget, ConfigurationError, Recovery, Tool, ToolRun } from "@recourse/core"
 import { Effect, Schema } from "effect"
 
 type Make = (name: unknown, options: unknown) => unknown
@@ -198,7 +198,7 @@ const notSchemas: ReadonlyArray<readonly [string, unknown, string]> = [
     "is a schema of arktype."
   ],
   ["of a long name", { "~standard": { vendor: "x".repeat(40) } }, "is a schema of Standard Schema."],
-  ["that is JSON Schema", { properties: {} }, "is a JSON Schema. Use Tool.fromJsonSchema"],
+  ["that is JSON Schema", { properties: {} }, "is a JSON Schema. Use "],
   ["that is plain", { city: String }, "is a plain object. Wrap it in Schema.Struct"]
 ]
 
@@ -236,7 +236,9 @@ describe("the check of options", () => {
 
   it.each(notSchemas)("names an object in place of a schema %s", (_, value, problem) => {
     assert.include(problemOf("tool", { parameters: value }), `parameters ${problem}`)
-    assert.include(problemOf("agent", { output: value }), `output ${problem}`)
+    const ofOutput = problemOf("agent", { output: value })
+    assert.include(ofOutput, `output ${problem}`)
+    assert.notInclude(ofOutput, "Tool.from")
   })
 
   it("shows no value that may be a secret", () => {
@@ -247,6 +249,29 @@ describe("the check of options", () => {
       )
       assert.notInclude(problemOf("tool", { timeout: value }), value)
     }
+  })
+
+  it("covers the options of a run, and names the way to stop it", () => {
+    const agent = Agent.make("a", {}) as never as Record<"run" | "stream", (input: string, options: object) => unknown>
+    const refused = (way: keyof typeof agent, options: object) => {
+      try {
+        return void agent[way]("go", options)
+      } catch (error) {
+        return (error as Error).message
+      }
+    }
+    assert.strictEqual(
+      refused("run", { abortSignal: new AbortController().signal }),
+      "A run: there is no option \"abortSignal\". Use Effect.runPromise(program, { signal })"
+    )
+    assert.strictEqual(refused("run", { runid: "a" }), "A run: there is no option \"runid\". Did you mean \"runId\"?")
+    assert.strictEqual(refused("run", { runId: 7 }), "A run: runId is 7 and has to be a string")
+    assert.isUndefined(refused("stream", { runId: "a", bufferSize: 2, streaming: true }))
+  })
+
+  it("covers a key that is plain text, and a run for a loop without a name", () => {
+    assert.throws(() => Approval.layerKey("a key of at least 32 characters!" as never), /Redacted\.make\(key\)/)
+    assert.throws(() => ToolRun.open({ tools: [] } as never, {} as never), /has to be the run's name/)
   })
 
   it("refuses a name that is no string, and non-object options", () => {

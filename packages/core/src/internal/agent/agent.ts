@@ -13,6 +13,8 @@ import { type Limits, type Mode, plain } from "./runMode.ts"
 import { withinLimits } from "./boundary.ts"
 import type { Body } from "./runBody.ts"
 import { withAnswer } from "../history/continuation.ts"
+import { otherRunNames } from "../foundation/options/foreignOptionNames.ts"
+import { aBoolean, anything, aString, checkOptions, type Kind } from "../foundation/options/optionCheck.ts"
 import type * as Tool from "../tool/tool.ts"
 import type { Forms } from "./resume/valueCodec.ts"
 import { eventStream, type StreamOptions } from "./eventStream.ts"
@@ -170,11 +172,19 @@ const report = <In, Out, E, R>(
     }))
   })
 
-/** @internal A mode with the program's options of the run. */
-export const withOptions = (mode: Mode, options: RunOptions | undefined): Mode =>
-  options?.runId === undefined && options?.streaming !== true
+const runKinds: Readonly<Record<keyof (RunOptions & StreamOptions), Kind>> = {
+  runId: aString,
+  streaming: aBoolean,
+  bufferSize: anything
+}
+
+/** @internal A mode with the program's options of the run. Throws `ConfigurationError` for options that the compiler refuses. */
+export const withOptions = (mode: Mode, options: RunOptions | undefined): Mode => {
+  if (options !== undefined) checkOptions("A run", options, { kinds: runKinds, otherNames: otherRunNames })
+  return options?.runId === undefined && options?.streaming !== true
     ? mode
     : { ...mode, runId: options.runId, streaming: mode.streaming || options.streaming === true }
+}
 
 /** An agent of the way in which it is run. */
 export const fromExecute = <In, Out, E, R>(

@@ -46,6 +46,16 @@ const decode = (value: unknown): Snapshot | undefined =>
     Option.flatMap(toJson(value), (json) => Result.getSuccess(decodeSnapshot(json, { onExcessProperty: "error" })))
   )
 
+/** A snapshot, also one that is still the JSON text in which a program has stored it. */
+const parsed = (value: unknown): unknown => {
+  if (typeof value !== "string") return value
+  try {
+    return JSON.parse(value)
+  } catch {
+    return undefined
+  }
+}
+
 const isOtherVersion = (u: unknown): boolean =>
   typeof u === "object" && u !== null && "version" in u && typeof u.version === "number" &&
   !versions.some((version) => version === u.version)
@@ -53,8 +63,9 @@ const isOtherVersion = (u: unknown): boolean =>
 /** Opens a snapshot: one signed by this library, for this agent, regardless of its tools. */
 export const open = Effect.fnUntraced(function*(
   agent: string,
-  value: unknown
+  given: unknown
 ): Effect.fn.Return<Snapshot, SnapshotRefused, SnapshotKey> {
+  const value = parsed(given)
   const refuse = (reason: SnapshotRefused["reason"]) => Effect.fail(new SnapshotRefused({ agent, reason }))
   if (isOtherVersion(value)) return yield* refuse("version")
   const snapshot = decode(value)

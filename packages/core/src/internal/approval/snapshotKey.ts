@@ -60,6 +60,9 @@ export const layerKey = (
   options?: { readonly earlier?: ReadonlyArray<Redacted.Redacted<string>> | undefined }
 ): Layer.Layer<SnapshotKey> => {
   const earlier = options?.earlier ?? []
+  if (![key, ...earlier].every(Redacted.isRedacted)) {
+    throw new ConfigurationError({ subject: "Approval.layerKey", problem: "a key is not wrapped: Redacted.make(key)" })
+  }
   if ([key, ...earlier].some((one) => new TextEncoder().encode(Redacted.value(one)).length < 32)) {
     throw new ConfigurationError({ subject: "Approval.layerKey", problem: "a key must have at least 32 bytes" })
   }

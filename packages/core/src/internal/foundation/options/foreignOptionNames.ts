@@ -77,6 +77,23 @@ export const otherAgentNames = {
   parallel_tool_calls: "concurrency"
 } as const
 
+const interruption = "Effect.runPromise(program, { signal })"
+const ofAgent = "budget: { turns: 8 } of Agent.make"
+
+/** For `agent.run`, and the other ways to run an agent. */
+export const otherRunNames = {
+  abortSignal: interruption,
+  signal: interruption,
+  maxTurns: ofAgent,
+  maxSteps: ofAgent,
+  stopWhen: ofAgent,
+  context: "Effect.provide",
+  stream: "agent.stream",
+  memory: "Conversation.send",
+  threadId: "Conversation.send",
+  thread: "Conversation.send"
+} as const
+
 /** For `Tool.make`. */
 export const otherToolNames = {
   parameter: "parameters",

@@ -15,16 +15,17 @@ const vendorOf = (value: object): string | undefined => {
 export const isJsonSchema = (value: object): boolean =>
   typeof Reflect.get(value, "type") === "string" || "$schema" in value || "properties" in value
 
-const about = (value: unknown): string | undefined => {
+const example = "a Schema of effect, such as Schema.Struct({ city: Schema.String })"
+
+/** Only arguments of tools may have a schema of another form. */
+const about = (value: unknown, isParameters = false): string | undefined => {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return undefined
+  const remedy = (form: string) => `Use ${isParameters ? `Tool.${form}, or ${example}` : example}`
   const vendor = vendorOf(value)
-  if (vendor !== undefined) {
-    return `is a schema of ${vendor}. Use a Schema of effect, such as Schema.Struct({ city: Schema.String }). For parameters ` +
-      "there is Tool.fromStandardSchema"
-  }
+  if (vendor !== undefined) return `is a schema of ${vendor}. ${remedy("fromStandardSchema")}`
   if (typeof value === "function" || Array.isArray(value)) return undefined
   return isJsonSchema(value)
-    ? "is a JSON Schema. Use Tool.fromJsonSchema, or a Schema of effect, such as Schema.Struct({ city: Schema.String })"
+    ? `is a JSON Schema. ${remedy("fromJsonSchema")}`
     : "is a plain object. Wrap it in Schema.Struct, such as Schema.Struct({ city: Schema.String })"
 }
 
@@ -64,5 +65,5 @@ export const anObjectSchema: Kind = {
   about: (value) =>
     Schema.isSchema(value)
       ? "is no Schema of an object, and models write arguments as one. Use Schema.Struct({ city: Schema.String })"
-      : aSchema.about?.(value)
+      : about(value, true) ?? aSchema.about?.(value)
 }
