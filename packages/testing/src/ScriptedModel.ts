@@ -5,7 +5,7 @@
  */
 import { Context, Duration, Effect, Layer, Schema, Stream } from "effect"
 import { AiError, LanguageModel, type Prompt } from "effect/ai"
-import { ModelProvider } from "@recourse/core"
+import { ConfigurationError, ModelProvider } from "@recourse/core"
 import { type Answer, partsOf, type ScriptedCall, streamed } from "./internal/script/answer.ts"
 
 export type { Answer, ScriptedCall } from "./internal/script/answer.ts"
@@ -374,13 +374,33 @@ const played = (turn: Turn): Effect.Effect<Answer | Cut, AiError.AiError> => {
   }
 }
 
+const tags: ReadonlySet<unknown> = new Set<Turn["_tag"]>(["Answer", "Cut", "Delay", "Failure", "Hang"])
+
+const isTurn = (value: unknown): value is Turn =>
+  typeof value === "object" && value !== null && tags.has(Reflect.get(value, "_tag"))
+
+const example = "ScriptedModel.layer([ScriptedModel.text(\"Hello\")])"
+
+/** The turns of a script. Throws `ConfigurationError` for values that the compiler refuses. */
+const checkedTurns = (turns: Iterable<Turn>): ReadonlyArray<Turn> => {
+  const refuse = (problem: string): never => {
+    throw new ConfigurationError.ConfigurationError({ subject: "ScriptedModel", problem })
+  }
+  if (typeof turns !== "object" || turns === null || !(Symbol.iterator in turns)) {
+    return refuse(`its turns have to be a list or a function: ${example}`)
+  }
+  const list = [...turns]
+  const wrong = list.findIndex((turn) => !isTurn(turn))
+  return wrong < 0 ? list : refuse(`turn ${wrong + 1} is no turn of a script. Make each turn: ${example}`)
+}
+
 /** The turns of a model, and its requests so far. */
 class Script {
   private readonly turns: ReadonlyArray<Turn> | Behaviour
   private readonly requests: Array<Request> = []
 
   constructor(turns: Iterable<Turn> | Behaviour) {
-    this.turns = typeof turns === "function" ? turns : [...turns]
+    this.turns = typeof turns === "function" ? turns : checkedTurns(turns)
   }
 
   /** Records a request, and plays its turn up to an answer. */

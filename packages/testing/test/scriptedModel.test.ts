@@ -20,3 +20,18 @@ it.effect("an answer with a pace waits before each of its parts", () =>
     const [first = 0] = times
     assert.deepStrictEqual(times.map((at) => at - first), [0, 100, 200])
   }))
+
+it.effect("a script of other values than turns names the first of them", () =>
+  Effect.gen(function*() {
+    const problemOf = (turns: unknown) =>
+      Effect.map(
+        Effect.exit(Effect.provide(LanguageModel.generateText({ prompt: "Hi" }), ScriptedModel.layer(turns as never))),
+        String
+      )
+    for (const turns of ["Hello", undefined, ScriptedModel.text("Hello")]) {
+      assert.include(yield* problemOf(turns), "its turns have to be a list or a function")
+    }
+    for (const turns of [[ScriptedModel.text("Hello"), "Hello"], [ScriptedModel.text("a"), { role: "assistant" }]]) {
+      assert.include(yield* problemOf(turns), "turn 2 is no turn of a script")
+    }
+  }))
