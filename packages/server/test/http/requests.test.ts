@@ -33,6 +33,12 @@ describe("requests", () => {
       assert.strictEqual(yield* status({ "content-encoding": "identity" }, "{"), 400)
       assert.strictEqual(yield* status({}, "{"), 400)
       assert.strictEqual(yield* status({}, { ...message("Hi"), messages: [] }), 400)
+      // The forms of earlier versions of the AI SDK, and of its guide: the answer names the field.
+      const answered = (body: object) => Effect.map(server.post(chat, body), ({ text }) => text)
+      const { messages: [last], ...head } = message("Hi")
+      assert.include(yield* answered({ ...head, message: last }), "`messages`")
+      assert.include(yield* answered({ ...head, messages: [{ id: "m", role: "user", content: "Hi" }] }), "parts")
+      assert.include(yield* answered({ ...head, messages: [{ ...last, id: undefined }] }), "id")
       assert.strictEqual(yield* status({}, message("x".repeat(2 * 1024 * 1024))), 413)
       assert.strictEqual((yield* server.post("/agents/nobody/chat", message("Hi"))).status, 404)
       assert.strictEqual((yield* server.post("/agents/__proto__/chat", message("Hi"))).status, 404)

@@ -1,5 +1,5 @@
 /** Fields of a request of `DefaultChatTransport`, and of the message that the server reads. */
-import { type Fields, inert, used } from "./fields.ts"
+import { type Fields, inert, refused, used } from "./fields.ts"
 
 /**
  * The request of `POST /agents/:agent/chat`. A page adds `edits` as its `body`.
@@ -10,6 +10,7 @@ import { type Fields, inert, used } from "./fields.ts"
 export const uiChatFields: Fields = {
   id: used,
   messages: used,
+  message: refused("Send it as the last one of `messages`"),
   trigger: used,
   messageId: used,
   edits: used

@@ -47,7 +47,8 @@ const decodeMessage = Schema.decodeUnknownEffect(Message)
 const decodeApproval = Schema.decodeUnknownEffect(Approval)
 const decodeFile = Schema.decodeUnknownEffect(FilePart)
 
-const unfit = (what: string) => () => new BadRequest({ problem: `${what} does not fit the AI SDK's protocol` })
+const unfit = (what: string) => ({ message }: Schema.SchemaError) =>
+  new BadRequest({ problem: `${what} does not fit the AI SDK's protocol: ${message.replaceAll(/\s+/g, " ")}` })
 
 /** A user's message as the model reads it. Fails with `BadRequest` for parts that a model does not read. */
 const promptOf = Effect.fnUntraced(
