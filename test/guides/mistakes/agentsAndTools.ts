@@ -59,6 +59,22 @@ export const agentsAndTools: ReadonlyArray<Mistake> = [
     remedy: "Add `execute`"
   },
   {
+    wrote: "Tool.make(\"t\", { success: z.string(), execute: () => Effect.succeed(\"rain\") })",
+    remedy: "`success: Schema.String`"
+  },
+  {
+    wrote: "Agent.make(\"a\", { output: z.object({ city: z.string() }) })",
+    remedy: "`output: Schema.Struct({ city: Schema.String })`. [Structured output](structured-output.md)"
+  },
+  {
+    wrote: "Agent.make({ name: \"a\", instructions: \"Be kind.\" })",
+    remedy: "`Agent.make(\"a\", { instructions: \"Be kind.\" })`"
+  },
+  {
+    wrote: "Agent.make(\"a\", {}).run(\"Hi\", { abortSignal: AbortSignal.timeout(1000) })",
+    remedy: "`Effect.runPromise(agent.run(\"Hi\"), { signal })`"
+  },
+  {
     wrote: "Tool.make(\"t\", { effects: \"reads\", execute })",
     remedy: "`\"read\"`, `\"idempotent\"` or `\"write\"`"
   },

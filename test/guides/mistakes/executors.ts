@@ -55,6 +55,15 @@ export const executors: ReadonlyArray<Mistake> = [
     remedy: "`execute: () => Effect.tryPromise(fetchRain)`"
   },
   {
+    wrote: "Tool.make(\"find\", { effects: \"read\", execute: () => Effect.succeed(\"rain\") })",
+    observe: (evaluate) =>
+      Effect.map(
+        run(evaluate),
+        ({ read }) => `the model reads ${JSON.stringify((read as { result?: unknown }).result)}`
+      ),
+    remedy: "`success: Schema.String`; a tool without a result ends with `Effect.asVoid`"
+  },
+  {
     wrote: "Tool.make(\"find\", { success: Schema.String, execute: () => { throw new Error(\"down\") } })",
     observe: ends,
     remedy: "`Effect.fail` or `Effect.try`; in a chat `Recovery.chatSafe`. [Presets](presets.md)"

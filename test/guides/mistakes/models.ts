@@ -29,6 +29,12 @@ const refused = (evaluate: Evaluate) =>
 
 export const models: ReadonlyArray<Mistake> = [
   {
+    wrote: "Effect.runPromise(Agent.make(\"a\", {}).run(\"Hi\"))",
+    observe: (evaluate) => Effect.promise(() => evaluate<Promise<string>>().catch(shown)),
+    remedy:
+      "`agent.run(\"Hi\").pipe(Effect.provide(model))`: each service that is not found is the name of a missing layer. [Real models](real-models.md)"
+  },
+  {
     wrote: "OpenAiCompatible.layer({ preset: \"opnai\", model: \"m\" })",
     observe: refused,
     remedy: "A preset of the list, or `baseUrl`. [Real models](real-models.md)"
