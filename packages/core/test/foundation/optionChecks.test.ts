@@ -274,6 +274,23 @@ describe("the check of options", () => {
     assert.throws(() => ToolRun.open({ tools: [] } as never, {} as never), /has to be the run's name/)
   })
 
+  it("covers calls of a tool run in the form of another library, and the run continues", async () => {
+    const run = await ToolRun.open("loop", { tools: [find] })
+    for (const call of [{ id: "c", toolName: "find", input: {} }, { id: "c", function: { name: "find" } }, undefined]) {
+      assert.throws(() => run.callPromise(call as never), /a call is \{ id, name, arguments \}/)
+      assert.throws(() => run.call(call as never), /a call is \{ id, name, arguments \}/)
+    }
+    assert.strictEqual((await run.callPromise({ id: "c", name: "find", arguments: {} }))._tag, "Success")
+    await run.endPromise()
+  })
+
+  it("names the options of other libraries for models, services and servers", () => {
+    assert.include(problemOf("agent", { modelSettings: {} }), "Use the option of the model's layer")
+    assert.include(problemOf("agent", { deps: 1 }), "Use Effect.provide")
+    assert.include(problemOf("agent", { mcpServers: [] }), "Mcp.tools")
+    assert.include(problemOf("tool", { id: "t" }), "Use the first argument of Tool.make")
+  })
+
   it("refuses a name that is no string, and non-object options", () => {
     assert.throws(
       () => makes.tool({ name: "x" }, { execute }),

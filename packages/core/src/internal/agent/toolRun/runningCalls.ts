@@ -5,7 +5,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
+import { ConfigurationError } from "../../../ConfigurationError.ts"
 import type { Decision } from "../../approval/decision.ts"
+import { anObject } from "../../foundation/options/optionCheck.ts"
 import type { CallPort, CallServer, ServedCall } from "../../loop/callServer.ts"
 import type { GivenCall } from "../../loop/singleCall.ts"
 import type { Outcome } from "../../round/callOutcome.ts"
@@ -35,6 +37,13 @@ const interruptAt = (signal: AbortSignal, server: CallServer, call: ServedCall):
   const interrupt = () => void Effect.runFork(server.cancel(call))
   signal.addEventListener("abort", interrupt, { once: true })
   call.fiber.addObserver(() => signal.removeEventListener("abort", interrupt))
+}
+
+/** Throws `ConfigurationError` for a call in the form of another library, which would end the run. */
+const checkCall = (call: unknown): void => {
+  if (anObject.is(call) && typeof Reflect.get(call as object, "name") === "string") return
+  const problem = "a call is { id, name, arguments }. Of a call of OpenAI, name and arguments are in its function"
+  throw new ConfigurationError({ subject: "A tool run", problem })
 }
 
 interface Started {
@@ -122,6 +131,7 @@ class RunningCalls implements ToolRun<Tool.Any, unknown> {
   }
 
   call(call: GivenCall): Effect.Effect<never, unknown> {
+    checkCall(call)
     return this.answer(() => Result.succeed(this.server.submit(call))) as Effect.Effect<never, unknown>
   }
 
@@ -146,6 +156,7 @@ class RunningCalls implements ToolRun<Tool.Any, unknown> {
   }
 
   callPromise(call: GivenCall, options?: Aborting): Promise<never> {
+    checkCall(call)
     return asPromise(this.answer(() => Result.succeed(this.server.submit(call)), options?.signal)) as Promise<never>
   }
 

@@ -44,7 +44,20 @@ export const otherAgentNames = {
   max_tokens: ofModel,
   maxOutputTokens: ofModel,
   seed: ofModel,
+  modelSettings: ofModel,
+  model_settings: ofModel,
+  providerOptions: ofModel,
+  deps: "Effect.provide",
+  depsType: "Effect.provide",
+  deps_type: "Effect.provide",
+  context: "Effect.provide",
+  contextSchema: "Effect.provide",
+  mcpServers: "tools: yield* Mcp.tools({ ... })",
+  mcp_servers: "tools: yield* Mcp.tools({ ... })",
+  agents: "Agent.asTool",
   schema: "output",
+  outputSchema: "output",
+  output_schema: "output",
   outputType: "output",
   output_type: "output",
   responseFormat: "output",
@@ -143,6 +156,7 @@ export const otherToolNames = {
   rollback: "compensate",
   experimental_toToolResultContent: "toModelOutput",
   name: "the first argument of Tool.make",
+  id: "the first argument of Tool.make",
   title: "description"
 } as const
 
