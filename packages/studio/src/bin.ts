@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The program `recourse-studio`. */
-import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Effect from "effect/Effect"
 import * as Command from "effect/cli/Command"
 import { readFileSync } from "node:fs"
