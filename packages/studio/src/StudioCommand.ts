@@ -4,15 +4,9 @@
  *
  * Only this machine reaches it, and whoever does may do everything.
  */
-import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
-import { load } from "./internal/dev/load.ts"
-import { choose } from "./internal/dev/model.ts"
-import { serve } from "./internal/dev/serve.ts"
 import { isFree, watch } from "./internal/dev/watch.ts"
 export { CannotServe } from "./internal/dev/cannotServe.ts"
 
@@ -62,19 +56,7 @@ export const command = (bin: string) =>
         yield* isFree(options.host, options.port)
         return yield* watch(bin, process.argv.slice(2))
       }
-      const project = yield* load(options.agents)
-      const model = choose(
-        { preset: Option.getOrUndefined(options.preset), model: Option.getOrUndefined(options.model) },
-        project.script,
-        process.env
-      )
-      const printAddresses = (url: string) =>
-        Console.log([
-          `Chat    ${url}/chat`,
-          `Studio  ${url}/studio`,
-          `Agents  ${project.agents.map(({ name }) => name).join(", ")}`,
-          `Model   ${model.name}`,
-          ...(options.durable ? [`Runs    ${options.data}/runs.db`] : [])
-        ].join("\n"))
-      return yield* Layer.launch(serve({ ...options, project, model }, printAddresses))
+      // The process that watches starts another one, and needs no server.
+      const { serveAgents } = yield* Effect.promise(() => import("./internal/dev/serveAgents.ts"))
+      return yield* serveAgents(options)
     })).pipe(Command.withDescription("Serves agents with a chat and a studio, for development"))
