@@ -7,8 +7,8 @@ import { type Call, ToolCall } from "../call.ts"
 import { errorFields } from "../record/record.ts"
 
 /**
- * Fails softly from within a tool: the model receives the reason and the run continues. It declares that the call itself
- * had no effect. After an effect, answer with {@link partialSuccess}.
+ * Fails softly from within a tool: the model receives the reason and the run continues. For retries and idempotency keys
+ * the call itself had no effect: after an effect, answer with {@link partialSuccess}.
  *
  * **Example** (Advising the model from a tool)
  *
