@@ -313,7 +313,7 @@ const right: ReadonlyArray<string> = [
   "Agent.make(\"a\", { tools: [find, pay], defaults: { onError: off ? lax : Recovery.standard } })",
   "Agent.make(\"a\", { tools: [find, pay], onToolError: { find: Recovery.escalate(\"Timeout\"), pay: lax } })",
   "Agent.make(\"a\", { skills: [Skill.make(\"one\", { description: \"\", tools: [find] }), Skill.make(\"two\", { description: \"\" })] })",
-  "Agent.make(\"a\", { tools: [Tool.make(\"t\", { execute })], policies: [Policy.make(\"p\", () => Policy.allow)] })",
+  "Agent.make(\"a\", { tools: [Tool.make(\"t\", { success: Schema.Number, execute })], policies: [Policy.make(\"p\", () => Policy.allow)] })",
   "Agent.make(\"a\", { onModelError: (error) => error.isRetryable ? ModelError.retry({ times: 1 }) : ModelError.rethrow })",
   "asText.pipe(Agent.asTool(\"ask\", onFailure))",
   "asText.pipe(Agent.asTool(\"ask\", { description: \"\" }))",
