@@ -19,9 +19,9 @@ export interface Times {
 
 const once: Times = { warmUp: 0, budget: 0, atLeast: 1 }
 
-/** Of runs that take less than a millisecond. */
+/** Of runs that take less than a millisecond. After half a second a part of the processes still ran code that was not compiled. */
 export const shortRuns: ByForm<Times> = {
-  full: { warmUp: 500, budget: 500, atLeast: 5 },
+  full: { warmUp: 1_500, budget: 500, atLeast: 5 },
   quick: { warmUp: 200, budget: 300, atLeast: 5 },
   check: once
 }
@@ -35,7 +35,7 @@ export const longRuns: ByForm<Times> = {
 
 /** For a whole stack: its code is compiled late. */
 export const deepRuns: ByForm<Times> = {
-  full: { warmUp: 3_000, budget: 1_500, atLeast: 5 },
+  full: { warmUp: 6_000, budget: 1_500, atLeast: 5 },
   quick: { warmUp: 800, budget: 400, atLeast: 5 },
   check: once
 }
