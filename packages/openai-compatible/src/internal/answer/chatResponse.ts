@@ -191,8 +191,7 @@ const distinctCalls = (message: Wire.Message, tools: ReadonlyArray<string>): Rea
 export const gaveUp = (http: () => typeof AiError.HttpContext.Type): AiError.InternalProviderError =>
   new AiError.InternalProviderError({ description: "The server gave up in the middle of the answer.", http: http() })
 
-/** Reasoning in the text, and the text. */
-/** A server that sends reasoning apart has none in the text. */
+/** Separates reasoning in the text from the text. A server that sends reasoning apart has none in the text. */
 const withoutTags = (pieces: ReadonlyArray<Wire.Piece>, quirks: Quirks): ReadonlyArray<Wire.Piece> => {
   const starts = quirks.startsWithReasoning && pieces[0]?.kind === "text"
   return pieces.flatMap((piece, at) =>
