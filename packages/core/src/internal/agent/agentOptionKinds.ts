@@ -1,5 +1,4 @@
 /** The options of `Agent.make` for the run-time check. */
-import { ConfigurationError } from "../../ConfigurationError.ts"
 import {
   aFunction,
   anObject,
@@ -13,6 +12,7 @@ import {
 } from "../foundation/options/optionCheck.ts"
 import { otherAgentNames } from "../foundation/options/foreignOptionNames.ts"
 import { kindOf } from "../foundation/options/valueKind.ts"
+import { checkName } from "../foundation/options/checkName.ts"
 import { PolicyTypeId } from "../recovery/policy.ts"
 import { aSchema } from "../tool/from/schemaKind.ts"
 import { isTool } from "../tool/tool.ts"
@@ -104,12 +104,7 @@ const kinds: Readonly<Record<OptionName, Kind>> = {
 
 /** Throws `ConfigurationError` for options that the compiler refuses. */
 export const checkAgentOptions = (name: unknown, options: unknown): void => {
-  if (typeof name !== "string") {
-    throw new ConfigurationError({
-      subject: "Agent.make",
-      problem: `its first argument is ${kindOf(name)} and has to be the agent's name: Agent.make("assistant", { ... })`
-    })
-  }
+  checkName("Agent.make", "agent", "assistant", name)
   const subject = `Agent "${name}"`
   checkOptions(subject, options, { kinds, otherNames: otherAgentNames })
   const { compact } = options as { readonly compact?: unknown }

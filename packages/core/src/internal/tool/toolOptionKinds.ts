@@ -18,7 +18,7 @@ import {
 } from "../foundation/options/optionCheck.ts"
 import { otherToolNames } from "../foundation/options/foreignOptionNames.ts"
 import type { IdempotencyOptions } from "../idempotency/idempotencyOptions.ts"
-import { kindOf } from "../foundation/options/valueKind.ts"
+import { checkName } from "../foundation/options/checkName.ts"
 import { anObjectSchema, aSchema } from "./from/schemaKind.ts"
 
 const functionKinds: Readonly<Record<string, string>> = {
@@ -91,12 +91,7 @@ export const checkToolOptions = (
   options: unknown,
   kinds: Readonly<Record<string, Kind>>
 ): void => {
-  if (typeof name !== "string") {
-    throw new ConfigurationError({
-      subject: `Tool.${form}`,
-      problem: `its first argument is ${kindOf(name)} and has to be the tool's name: Tool.${form}("weather", { ... })`
-    })
-  }
+  checkName(`Tool.${form}`, "tool", "weather", name)
   const subject = `Tool "${name}"`
   checkOptions(subject, options, { kinds, otherNames: otherToolNames })
   const { execute, idempotency } = options as { readonly execute?: unknown; readonly idempotency?: unknown }

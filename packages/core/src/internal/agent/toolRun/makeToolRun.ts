@@ -10,9 +10,8 @@ import { CurrentSyncListener, type SyncListener } from "../../../AgentEventListe
 import type { OnTainted } from "../../../Quarantine.ts"
 import type { SnapshotKey } from "../../approval/snapshotKey.ts"
 import { type CallPort, type CallServer, serveCalls } from "../../loop/callServer.ts"
-import { ConfigurationError } from "../../../ConfigurationError.ts"
 import { aLimit, checkArgument } from "../../foundation/options/optionCheck.ts"
-import { kindOf } from "../../foundation/options/valueKind.ts"
+import { checkName } from "../../foundation/options/checkName.ts"
 import type * as Tool from "../../tool/tool.ts"
 import type { Agent } from "../agent.ts"
 import type { Compensating } from "../compensation/compensationOptions.ts"
@@ -76,12 +75,6 @@ const heardBy = (listener: SyncListener | undefined) => <A, E, R>(effect: Effect
           listener(event)
         }
       }))
-
-const checkName = (form: "make" | "open", name: unknown): void => {
-  if (typeof name === "string") return
-  const problem = `its first argument is ${kindOf(name)} and has to be the run's name: ToolRun.${form}("desk", { ... })`
-  throw new ConfigurationError({ subject: `ToolRun.${form}`, problem })
-}
 
 const start = (name: string, options: Given) =>
   Effect.gen(function*() {
@@ -151,7 +144,7 @@ export const make: <
   CallTypes<Tools[number], {}, O>["error"],
   Exclude<CallRunServices<Tools, O>, SnapshotKey> | Scope.Scope
 > = (name, options) => {
-  checkName("make", name)
+  checkName("ToolRun.make", "run", "desk", name)
   return start(name, options as never) as never
 }
 
@@ -204,7 +197,7 @@ export const open: <
     >
     & WithLayer<Exclude<CallRunServices<Tools, Types.NoInfer<O>>, SnapshotKey>>
 ) => Promise<ToolRun<Tools[number], CallTypes<Tools[number], {}, O>["error"]>> = (name, options) => {
-  checkName("open", name)
+  checkName("ToolRun.open", "run", "desk", name)
   const { layer = Layer.empty, ...others } = options as unknown as Given & {
     readonly layer?: Layer.Layer<unknown, unknown>
   }
