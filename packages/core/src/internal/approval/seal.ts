@@ -10,6 +10,7 @@ import * as Schema from "effect/Schema"
 import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
 import { answerWithin } from "../foundation/effect/answerWithin.ts"
 import { randomId } from "../foundation/digest.ts"
+import { givenJson } from "../foundation/json/givenJson.ts"
 import { toJson } from "../foundation/json/jsonValue.ts"
 import { Recent } from "../foundation/recentMap.ts"
 import { sign, verify } from "../foundation/signature.ts"
@@ -46,16 +47,6 @@ const decode = (value: unknown): Snapshot | undefined =>
     Option.flatMap(toJson(value), (json) => Result.getSuccess(decodeSnapshot(json, { onExcessProperty: "error" })))
   )
 
-/** A snapshot, also one that is still the JSON text in which a program has stored it. */
-const parsed = (value: unknown): unknown => {
-  if (typeof value !== "string") return value
-  try {
-    return JSON.parse(value)
-  } catch {
-    return undefined
-  }
-}
-
 const isOtherVersion = (u: unknown): boolean =>
   typeof u === "object" && u !== null && "version" in u && typeof u.version === "number" &&
   !versions.some((version) => version === u.version)
@@ -65,7 +56,8 @@ export const open = Effect.fnUntraced(function*(
   agent: string,
   given: unknown
 ): Effect.fn.Return<Snapshot, SnapshotRefused, SnapshotKey> {
-  const value = parsed(given)
+  // A program may have stored it as JSON text.
+  const value = givenJson(given)
   const refuse = (reason: SnapshotRefused["reason"]) => Effect.fail(new SnapshotRefused({ agent, reason }))
   if (isOtherVersion(value)) return yield* refuse("version")
   const snapshot = decode(value)

@@ -5,6 +5,7 @@
 import * as Duration from "effect/Duration"
 import * as Headers from "effect/http/Headers"
 import * as Result from "effect/Result"
+import { givenJson } from "../foundation/json/givenJson.ts"
 
 /** The parts of an answer that may name a wait. */
 export interface Answer {
@@ -140,15 +141,6 @@ const fieldMillis = (value: unknown): number | undefined => {
   return undefined
 }
 
-const parsed = (body: unknown): unknown => {
-  if (typeof body !== "string") return body
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
-}
-
 /** Headers that a gateway passes on within the error, as fields. */
 const innerHeaders = (error: unknown): Headers.Headers =>
   Headers.fromInput(
@@ -158,7 +150,7 @@ const innerHeaders = (error: unknown): Headers.Headers =>
   )
 
 const bodyWait = (answer: Answer, now: number): number | undefined => {
-  const json = parsed(answer.body)
+  const json = givenJson(answer.body)
   const body: unknown = Array.isArray(json) ? json[0] : json
   const error = own(body, "error") ?? body
   const details = own(error, "details")
