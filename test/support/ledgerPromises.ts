@@ -72,6 +72,8 @@ export const promises = (database: Database<Address>, fresh: ReturnType<typeof s
       assert(ledger.abandoned !== undefined)
       yield* Effect.scoped(elsewhere(intent("gone", "listed gone"), { lease: "150 millis", waitFor: 0 }))
       yield* elsewhere(intent("held", "listed held"), { lease: "1 minute", waitFor: 0 })
+      // Starts of one millisecond are in the order of their ids.
+      yield* Effect.sleep("5 millis")
       const { settle } = yield* Effect.provideContext(claim(intent("none", "listed none")), context)
       yield* settle
       const listed = Effect.map(ledger.abandoned(100), (entries) =>
