@@ -18,7 +18,7 @@ const decodeEntry = Schema.decodeUnknownOption(Messages)
 
 /** Position of the last message that has joined the run; 0 if none has. */
 const lastPosition = ({ run, transcript }: Conversation): number => {
-  const last = transcript.findLast(({ options }) => joinedMarkOf(options)?.runId === run.id)
+  const last = transcript.findLast(({ options, role }) => role === "user" && joinedMarkOf(options)?.runId === run.id)
   return joinedMarkOf(last?.options)?.position ?? 0
 }
 
