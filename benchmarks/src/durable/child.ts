@@ -25,10 +25,11 @@ const tasks: Readonly<Record<string, () => Promise<object>>> = {
     const warm = performance.now() + 10_000
     for (let run = 0; run < 50 || (run < 500 && performance.now() < warm); run++) await engine.run(`warm ${run}`, 20)
     const alone = await timed(async () => {
-      for (let run = 0; run < 10; run++) await engine.run(`alone ${run}`, 20)
+      for (let run = 0; run < 50; run++) await engine.run(`alone ${run}`, 20)
     })
+    for (let run = 0; run < 3; run++) await engine.run(`warm longer ${run}`, 200)
     const longer = await timed(async () => {
-      for (let run = 0; run < 3; run++) await engine.run(`longer ${run}`, 200)
+      for (let run = 0; run < 15; run++) await engine.run(`longer ${run}`, 200)
     })
     const ids = Array.from({ length: n }, (_, run) => `run ${run}`)
     const many = await timed(() =>
@@ -36,7 +37,7 @@ const tasks: Readonly<Record<string, () => Promise<object>>> = {
         for (let id = ids.pop(); id !== undefined; id = ids.pop()) await engine.run(id, 20)
       }))
     )
-    return { alone: alone / 200, longer: longer / 3, perSecond: (n * 20_000) / many }
+    return { alone: alone / 1000, longer: longer / 15, perSecond: (n * 20_000) / many }
   },
   /** Steps a second and processor time of a run, of 50 runs at once: of 20 and of 200 steps. */
   both: async () => {
