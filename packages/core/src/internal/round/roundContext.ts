@@ -1,7 +1,6 @@
 /** Round context: state that the calls of one answer share, with their repeated failures, their repeated results, and the calls that were let on. */
 import * as Context from "effect/Context"
-import * as Result from "effect/Result"
-import { read } from "../call/arguments/toolArguments.ts"
+import { valueOf } from "../call/arguments/toolArguments.ts"
 import { ToolCall } from "../call/call.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { type CallLog, type CallRecord, type Gate, rootOf, toolName } from "../call/record/record.ts"
@@ -104,12 +103,8 @@ export const failed = (
   repaired: CallResult["repaired"] = undefined
 ): CallResult => ({ call, isFailure: true, encoded: failure, modelOutput: undefined, repaired })
 
-/** The arguments of a call as a value, also if the model's text was kept. A text that cannot be read stays one. */
-const readArguments = ({ params }: RequestedCall): unknown =>
-  typeof params === "string" ? Result.getOrElse(read(params), () => params) : params
-
 /** Names calls of the same tool with the same arguments. */
-export const callKey = (call: RequestedCall): string => `${call.name}\n${canonicalJson(readArguments(call))}`
+export const callKey = (call: RequestedCall): string => `${call.name}\n${canonicalJson(valueOf(call.params))}`
 
 /** Number of failures of a call so far, by code. */
 export const countsOf = ({ session }: RoundContext, call: RequestedCall): Readonly<Record<string, number>> =>

@@ -15,6 +15,7 @@ import { decodePrompt, encodePrompt } from "../foundation/json/promptJson.ts"
 import type { DescribedTool } from "../approval/compareParts.ts"
 import { hasRequestContext, resultsMessage, Transcript } from "./transcript.ts"
 import * as Hash from "effect/Hash"
+import { valueOf } from "../call/arguments/toolArguments.ts"
 import { canonicalJson } from "../foundation/json/canonicalJson.ts"
 import { roughHash } from "../foundation/json/roughHash.ts"
 
@@ -65,7 +66,8 @@ export class Answers {
   /** Results of the latest round. They are counted when another call comes, because most runs end with them. */
   private latest: Array<readonly [call: RequestedCall, encoded: unknown]> = []
 
-  private slotOf({ name, params }: Pick<RequestedCall, "name" | "params">): number | string {
+  private slotOf({ name, params: given }: Pick<RequestedCall, "name" | "params">): number | string {
+    const params = valueOf(given)
     const hash = roughHash(params)
     const first = this.byCall.get(hash)
     if (first === undefined) return hash
@@ -94,7 +96,8 @@ export class Answers {
   }
 
   private count(call: RequestedCall, encoded: unknown): void {
-    const { name: tool, params } = call
+    const { name: tool } = call
+    const params = valueOf(call.params)
     const slot = this.slotOf(call)
     const known = this.byCall.get(slot)
     if (known === undefined) {

@@ -81,6 +81,9 @@ export const readSized = (raw: unknown): Read<RawArguments> => {
 /** The JSON object that raw arguments hold. */
 export const read = (raw: unknown): Read<Record<string, unknown>> => Result.map(readSized(raw), ({ object }) => object)
 
+/** Raw arguments as a value, also if the model's text was kept. A text that cannot be read stays one. */
+export const valueOf = (raw: unknown): unknown => typeof raw === "string" ? Result.getOrElse(read(raw), () => raw) : raw
+
 const textOf = (raw: unknown, replacer?: (key: string, value: unknown) => unknown): string | undefined => {
   try {
     return JSON.stringify(raw, replacer)
