@@ -62,3 +62,26 @@ describe.each(["read", "idempotent"] as const)("an attempt of a tool that is %s"
       assert.deepStrictEqual(paid, ["A", "B"])
     }))
 })
+
+describe("an executor that makes a tool again after its failure", () => {
+  const ways: Readonly<Record<string, (pay: Effect.Effect<unknown, unknown, ToolCall.ToolCall>) => typeof pay>> = {
+    "Effect.retry": Effect.retry({ times: 2 }),
+    "Effect.catch": (pay) => Effect.catch(pay, () => pay),
+    "Effect.ignore": (pay) => Effect.andThen(Effect.ignore(pay), pay)
+  }
+  it.effect.each(
+    Object.entries(ways).flatMap(([name, way]) =>
+      (["read", "idempotent", "write"] as const).map((effects) => [name, effects, way] as const)
+    )
+  )("by %s, in a tool that is %s, repeats no unknown write", ([, effects, way]) =>
+    Effect.gen(function*() {
+      const paid: Array<string> = []
+      const execute = () => Effect.andThen(Effect.sync(() => paid.push("paid")), Effect.fail(new Down()))
+      const pay = Effect.suspend(() => toolOf("pay", { effects: "write", execute }).call)
+      const outer = toolOf("outer", { effects, execute: () => way(pay) })
+      yield* Agent.make("clerk", { tools: [outer], defaults: { onError: Recovery.keepGoing } }).run("x").pipe(
+        Effect.provide(ScriptedModel.layer([call("outer", {}), text("k")]))
+      )
+      assert.lengthOf(paid, 1)
+    }))
+})

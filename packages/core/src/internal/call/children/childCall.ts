@@ -72,8 +72,8 @@ const meet = (write: CallRecord, within: CallRecord): void => {
 }
 
 /**
- * True if a write that an earlier attempt of the parent has started may be the write of a tool, made again: an executor
- * that makes its tools has new ones in each attempt.
+ * True if a write of an earlier attempt of the parent, or one before it that failed, may be the write of a tool, made
+ * again: an executor that makes its tools has new ones each time.
  */
 const isMadeAgain = ({ outcome: { happened, isCompensated } }: CallRecord, { effects, passesKey }: ToolInfo): boolean =>
   effects === "write" && !passesKey && happened !== "no" && !isCompensated
@@ -109,7 +109,7 @@ const recordOf = (tool: ToolInfo, asked: Call, parent: Call): CallRecord => {
   addChild(within, Path.ofEqual(place, nth), record)
   if (isOne) addWrite(root, identity, record)
   if (approval !== undefined) approve(record, approval)
-  if (there !== undefined && !repeats && isMadeAgain(there, tool)) {
+  if (there !== undefined && isMadeAgain(there, tool)) {
     meet(there, within)
     noteUnknown(record)
     close(record)
