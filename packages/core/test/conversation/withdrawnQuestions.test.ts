@@ -34,6 +34,15 @@ const textPayer = (name: string) => Agent.make(name, { instructions: name, tools
 const reads = (answer: (conversation: Prompt.Prompt) => unknown) =>
   Agent.fromFunction("reads", (conversation: Prompt.Prompt) => Effect.succeed(answer(conversation)))
 
+/** Virtual time draws the same ids in each test. */
+const ownResumptions = () => {
+  const claimed = new Set<string>()
+  return Layer.succeed(Approval.Resumptions, {
+    claim: (id) => Effect.sync(() => !claimed.has(id) && claimed.add(id).has(id)),
+    release: (id) => Effect.sync(() => void claimed.delete(id))
+  })
+}
+
 const waitsAs = (turns: Readonly<Record<string, ScriptedModel.Turn>>) =>
   Effect.provide(Layer.mergeAll(
     Conversation.layerMemory,
@@ -42,7 +51,8 @@ const waitsAs = (turns: Readonly<Record<string, ScriptedModel.Turn>>) =>
       const name = String(system?.content)
       return turns[name] ?? ScriptedModel.call("pay", {}, { id: name })
     }),
-    Approval.layerKey(Redacted.make("k".repeat(32)))
+    Approval.layerKey(Redacted.make("k".repeat(32))),
+    ownResumptions()
   ))
 
 /** The next turn's model's calls and results: their ids and outcomes. */

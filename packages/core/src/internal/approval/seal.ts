@@ -1,14 +1,11 @@
 /** Snapshot signatures: signs snapshots and verifies those that come back. */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
-import { answerWithin } from "../foundation/effect/answerWithin.ts"
 import { randomId } from "../foundation/digest.ts"
 import { givenJson } from "../foundation/json/givenJson.ts"
 import { toJson } from "../foundation/json/jsonValue.ts"
@@ -18,14 +15,8 @@ import { type Decision, decodeDecisions } from "./decision.ts"
 import { definitionsOf, type Parts } from "./compareParts.ts"
 import { DecisionRefused, SnapshotRefused } from "./outcome.ts"
 import { noteRefused } from "./refusals.ts"
-import {
-  type Checkpoint,
-  type ClaimedSnapshot,
-  type ResumptionFate,
-  Resumptions,
-  Snapshot,
-  versions
-} from "./snapshot.ts"
+import { type Checkpoint, type ClaimedSnapshot, Snapshot, versions } from "./snapshot.ts"
+import { claimSnapshot, claimToEnd } from "./snapshotClaims.ts"
 import { keysOf, SnapshotKey } from "./snapshotKey.ts"
 
 /** Makes a snapshot of the state of a run. */
@@ -70,23 +61,6 @@ export const open = Effect.fnUntraced(function*(
   return snapshot
 })
 
-/** Earlier resumptions must be known before any call runs: a store that does not answer ends the run. */
-const inTime = <A>(context: Context.Context<never>, asked: Effect.Effect<A>): Effect.Effect<A> => {
-  const limit = Context.get(context, CurrentStoreTimeout)
-  const late = () => new Error(`The store of resumptions did not answer within ${Duration.format(limit)}`)
-  return answerWithin(asked, limit, () => Effect.die(late()))
-}
-
-/**
- * Reports the end of a snapshot to its store when the run has ended: the run continues without waiting for an answer.
- */
-const reportEnd = (context: Context.Context<never>, end: Effect.Effect<void>): Effect.Effect<void> =>
-  Effect.catchCause(
-    inTime(context, end),
-    (cause) =>
-      Effect.logWarning("The end of a resumed run could not be recorded: its snapshot may be resumed again", cause)
-  )
-
 /** Effects that release the claims of this resumption: its own, and those of ended nested ones. */
 const Claimed: Context.Reference<Array<Effect.Effect<void>> | undefined> = Context.Reference<
   Array<Effect.Effect<void>> | undefined
@@ -119,12 +93,13 @@ export const whileClaimed = <A, E, R>(
     readonly isRepeatable: () => boolean
     /** True if a write was compensated, or would be repeated: then the snapshot is not resumed. */
     readonly isOver: () => boolean
+    /** True if the run is only ended, and starts no call. */
+    readonly isEnding: boolean
   },
   resumption: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | SnapshotRefused, R> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.contextWith((context: Context.Context<never>) => {
-      const { claim, release = () => Effect.void } = Context.get(context, Resumptions)
       const around = Context.get(context, Claimed)
       const refuse = (reason: SnapshotRefused["reason"], more?: ClaimedSnapshot) => {
         const error = new SnapshotRefused({ agent: snapshot.agent, reason, ...more })
@@ -133,20 +108,13 @@ export const whileClaimed = <A, E, R>(
       }
       // Whoever was stopped meanwhile has ended by that, whatever the store says: the run around it has its own end.
       const claiming = Effect.catchCause(
-        inTime(context, claim(snapshot.id)),
+        run.isEnding ? claimToEnd(context, snapshot.id) : claimSnapshot(context, snapshot.id),
         (cause) => restore(Effect.failCause(cause))
       )
-      return Effect.flatMap(claiming, (claimResult): Effect.Effect<A, E | SnapshotRefused, R> => {
-        if (claimResult === false) return restore(refuse("used"))
-        if (claimResult !== true && "freeAt" in claimResult) return restore(refuse("claimed", claimResult))
+      return Effect.flatMap(claiming, ({ end, freeAt, isTakenOver }): Effect.Effect<A, E | SnapshotRefused, R> => {
+        if (freeAt !== undefined) return restore(refuse("claimed", { freeAt }))
+        if (end === undefined) return restore(refuse("used"))
         claimedHere.set(snapshot.id, true)
-        const isTakenOver = claimResult !== true && claimResult.isTakenOver
-        const end = (fate: ResumptionFate): Effect.Effect<void> =>
-          claimResult !== true
-            ? reportEnd(context, claimResult.end(fate))
-            : fate === "free"
-            ? reportEnd(context, release(snapshot.id))
-            : Effect.void
         const claimed = [end(isTakenOver ? "abandoned" : "free")]
         const resumed: Effect.Effect<A, E | SnapshotRefused, R> = isTakenOver && !run.isRepeatable()
           ? restore(refuse("abandoned"))

@@ -45,14 +45,18 @@ export const beforeWaiting = (
  * Returns the messages of a waiting run's answer that follow the part in the thread, if its conversation is the
  * thread's.
  */
-const answerThatWaits = (waiting: WaitingRun, thread: Prompt.Prompt): ReadonlyArray<Prompt.Message> => {
+const answerThatWaits = (
+  waiting: WaitingRun,
+  thread: Prompt.Prompt,
+  isResumed: boolean
+): ReadonlyArray<Prompt.Message> => {
   const { isAsGiven, round: { calls, nested, pending, results, within }, run: { runId, transcript } } = waiting
   const all = decodePrompt(transcript)
   if (!isAsGiven && endIn(all, thread) === undefined) return []
   const answer = all.content.findLastIndex(asksFor([waiting]))
   if (answer < 0) return []
   const outcome = (id: string) =>
-    outcomeUndecided({
+    isResumed ? "unknown" : outcomeUndecided({
       nested: nested?.find(({ callId }) => callId === id),
       within: within?.find(({ callId }) => callId === id),
       pending: pending.filter(({ callId }) => callId === id || callId.startsWith(idWithin(id, "")))
@@ -65,7 +69,10 @@ const answerThatWaits = (waiting: WaitingRun, thread: Prompt.Prompt): ReadonlyAr
 
 /**
  * Returns the messages of the waiting answers: for an agent made of agents, those of its agents with the thread's
- * conversation.
+ * conversation. `isResumed`: a resumption may have run the calls.
  */
-export const answersThatWait = (waiting: Snapshot, thread: Prompt.Prompt): ReadonlyArray<Prompt.Message> =>
-  waitingRuns(waiting).flatMap((run) => answerThatWaits(run, thread))
+export const answersThatWait = (
+  waiting: Snapshot,
+  thread: Prompt.Prompt,
+  isResumed = false
+): ReadonlyArray<Prompt.Message> => waitingRuns(waiting).flatMap((run) => answerThatWaits(run, thread, isResumed))

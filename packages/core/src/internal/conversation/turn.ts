@@ -9,6 +9,7 @@ import { cutText } from "../foundation/json/jsonShape.ts"
 import * as Lease from "../foundation/lease.ts"
 import { mend, type Mending } from "../history/mendHistory.ts"
 import { CurrentWriteLog } from "../run/writes/writeLog.ts"
+import { withdrawSnapshot } from "../approval/snapshotClaims.ts"
 import { auditAtPage, auditUnknown } from "./auditUnknown.ts"
 import { isClaimOf, newClaimId } from "./stores/claimIds.ts"
 import { endOf } from "./endTurn.ts"
@@ -130,8 +131,14 @@ const endWaiting = Effect.fnUntraced(
       if (content.snapshot === undefined) return false
       const version = options.version ?? content.thread.version
       const open = openCalls(content.entries)
-      const appended = store.append({ owner, thread, ...endOfWaiting(content, open), version, claim, snapshot: null })
-      const isReported = yield* appended.pipe(
+      const waiting = Option.getOrUndefined(readSnapshot(content.snapshot))
+      // A turn that has the thread may resume the run: then this message is refused.
+      const withdrawn = waiting === undefined || content.claim !== undefined
+        ? undefined
+        : yield* withdrawSnapshot(waiting)
+      const end = endOfWaiting(content, open, withdrawn?.isResumed === true)
+      const isReported = yield* store.append({ owner, thread, ...end, version, claim, snapshot: null }).pipe(
+        Effect.onError(() => withdrawn?.cancel ?? Effect.void),
         Effect.as(true),
         // Something was appended meanwhile: that is read, too.
         Effect.catchTags({
@@ -139,7 +146,7 @@ const endWaiting = Effect.fnUntraced(
         })
       )
       if (isReported) {
-        const waiting = Option.getOrUndefined(readSnapshot(content.snapshot))
+        if (withdrawn !== undefined) yield* withdrawn.confirm
         yield* Effect.forEach(open, (call) => call.runId === waiting?.runId ? auditUnknown(call) : Effect.void)
         if (waiting !== undefined) yield* auditAtPage(waiting)
         return true

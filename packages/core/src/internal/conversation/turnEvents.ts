@@ -94,7 +94,8 @@ const asKnown = (message: Prompt.Message, calls: ReadonlyMap<string, OpenCall>):
 /** Entries that end a run's wait when another message is added: no person decides about its calls any more. */
 export const endOfWaiting = (
   { entries, snapshot }: ThreadContent,
-  open: ReadonlyArray<OpenCall>
+  open: ReadonlyArray<OpenCall>,
+  isResumed: boolean
 ): Pick<AppendOptions, "events" | "runId"> =>
   Option.match(readSnapshot(snapshot), {
     onNone: () => ({ events: [] }),
@@ -103,7 +104,7 @@ export const endOfWaiting = (
       const calls = new Map(
         open.flatMap((call) => call.runId === waiting.runId ? [[call.callId, call] as const] : [])
       )
-      const messages = answersThatWait(waiting, toPrompt(entries)).map((message) => asKnown(message, calls))
+      const messages = answersThatWait(waiting, toPrompt(entries), isResumed).map((message) => asKnown(message, calls))
       const answeredIds = new Set(resultsIn(messages).map(({ id }) => id))
       const others = [...calls.values()].filter(({ callId }) => !answeredIds.has(callId)).flatMap(messagesOfCall)
       return {

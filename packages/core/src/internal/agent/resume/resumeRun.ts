@@ -33,7 +33,7 @@ const check = Effect.fnUntraced(function*(
   if (!isOver) yield* checkParts(kind, snapshot)
   const byCall = yield* Effect.fromResult(match(snapshot, decisions))
   yield* kind.fits(snapshot, byCall, decisions)
-  return { snapshot, byCall }
+  return { snapshot, byCall, isOver }
 })
 
 /** Checks if a run can be resumed with these decisions; runs no call. */
@@ -47,7 +47,7 @@ export const resumed = Effect.fnUntraced(function*(
   decisions: ReadonlyArray<Decision>,
   mode: Mode
 ): Effect.fn.Return<Driven, unknown, unknown> {
-  const { byCall, snapshot } = yield* checked(kind, value, decisions, mode.over)
+  const { byCall, isOver: isEnding, snapshot } = yield* checked(kind, value, decisions, mode.over)
   let record: (() => RunRecord) | undefined
   let currentRun: Run | undefined
   const onRecord = (ended: () => RunRecord) => {
@@ -62,6 +62,7 @@ export const resumed = Effect.fnUntraced(function*(
     snapshot,
     {
       hasRun: () => record !== undefined && record().executed.length > snapshot.executed.length,
+      isEnding,
       isRepeatable: () => kind.isRepeatable(snapshot, byCall),
       isOver: () => currentRun?.writes.hasWritten === true || record?.().compensations !== undefined
     },
