@@ -1,10 +1,19 @@
 /** Failed calls in a chat: the model of the next turn reads those that may have been done, and forgets the others. */
 import { assert, describe, it } from "@effect/vitest"
-import { Agent, Conversation, ErrorProjection, History, Recovery, Tool, ToolCall } from "@recourse/core"
+import {
+  Agent,
+  Conversation,
+  ErrorProjection,
+  History,
+  IdempotencyLedger,
+  Recovery,
+  Tool,
+  ToolCall
+} from "@recourse/core"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Effect, Layer, Schema } from "effect"
 import { Prompt } from "effect/ai"
-import { Down } from "../support/kit.ts"
+import { by, Down } from "../support/kit.ts"
 import { type AnyTool, toolOf } from "../support/looseTools.ts"
 
 class Declined extends Schema.TaggedError<Declined>()(
@@ -105,6 +114,18 @@ describe("the next turn of a chat", () => {
       const { exit } = yield* VirtualTime.run(statesInNextTurn(tool))
       assert.deepStrictEqual(yield* exit, ["unknown"])
     }))
+
+  it.effect("reads a call as unknown whose key has other arguments", () =>
+    Effect.gen(function*() {
+      const tool = acting({
+        effects: "write",
+        idempotency: { key: () => "order 7" },
+        parameters: Schema.Struct({ to: Schema.optionalKey(Schema.String) }),
+        execute: () => paid
+      })
+      yield* tool.call.pipe(by({ to: "Bo" }))
+      assert.deepStrictEqual(yield* statesInNextTurn(tool), ["unknown"])
+    }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 
   it.effect.each(Object.entries(forgotten))("forgets %s", ([, tool]) =>
     Effect.gen(function*() {

@@ -94,5 +94,9 @@ export type CallOutcome = { readonly _tag: "Done"; readonly result: CallResult }
 export const codeOf = ({ encoded, isFailure }: CallResult): string | undefined =>
   isFailure ? (encoded as ToolFailure).code : undefined
 
-/** Codes that do not exclude that the call was done. */
-export const uncertainCodes: ReadonlySet<unknown> = new Set(["outcome_unknown", "partial_success"])
+/** Codes that do not exclude that the call was done, or another one with its key. */
+export const uncertainCodes: ReadonlySet<unknown> = new Set([
+  "outcome_unknown",
+  "partial_success",
+  "idempotency_conflict"
+])

@@ -113,7 +113,7 @@ export interface SendOptions extends Omit<BeginOptions, "regenerate" | "takeOver
   readonly message: Prompt.RawInput
   /**
    * Treatment of failed calls for the next turn's model. Default: `"forget"`, except for those that may have had an
-   * effect (`outcome_unknown`, `partial_success`).
+   * effect (`outcome_unknown`, `partial_success`, `idempotency_conflict`).
    */
   readonly failedCalls?: EndOptions["failedCalls"]
   /**
