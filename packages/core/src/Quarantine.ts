@@ -112,7 +112,7 @@ const marksIn = ({ recourse }: Prompt.ProviderOptions): ReadonlyArray<string> =>
 }
 
 /** Fields that the program adds to a result. */
-const besides = ["degraded", "undone", "may_be_undone"]
+const besides = ["degraded", "outcome_unknown", "undone", "may_be_undone"]
 
 /**
  * Returns the sources of a result that is an envelope, or of an untrusted failure, because another program may have

@@ -20,7 +20,8 @@ export interface Claim {
    * - `failed`: it was not done.
    * - `unknown`: it may have been done, or a part of it was (`outcome_unknown`, `partial_success`,
    *   `idempotency_conflict`, `invalid_result`, `unsafe_output`; a failure without a code; no result; a failure of a
-   *   tool that may write, unless the tool declares it as `not_done`), or it was done and may be compensated.
+   *   tool that may write, unless the tool declares it as `not_done`; an answer of recovery after one of these), or it
+   *   was done and may be compensated.
    * - `waits`: it waits for an approval, or its task still runs (`approval_required`, `ToolCall.pending`).
    * - `denied`: a policy or a person denied it (`permission_denied`).
    * - `substituted`: another source answered in its place, marked as `degraded`.
@@ -71,6 +72,7 @@ const ofSuccess = ({ options, result }: Prompt.ToolResultPart): State => {
   if (own(own(options, "recourse"), "pendingOf") !== undefined) return "waits"
   if (isMarked(result, "may_be_undone")) return "unknown"
   if (isMarked(result, "undone")) return "undone"
+  if (own(own(options, "recourse"), "uncertain") === true) return "unknown"
   return hasMark(result, "degraded") ? "substituted" : "done"
 }
 

@@ -57,9 +57,12 @@ export interface CallAnswer {
 
 /** The answer of a run whose one call has ended. */
 export const answerOf = ([result]: ReadonlyArray<CallResult>): CallAnswer => {
-  const { call: { id, name }, degraded, encoded, isFailure, modelOutput, pendingOf, taints = [], whole } = result!
+  const { call: { id, name }, degraded, encoded, isFailure, isInPlaceOfUnknown } = result!
+  const { modelOutput, pendingOf, taints = [], whole } = result!
   const marked = whole ?? encoded
-  const wrapped = degraded === undefined ? marked : (marked as { readonly result: unknown }).result
+  const wrapped = degraded === undefined && isInPlaceOfUnknown !== true
+    ? marked
+    : (marked as { readonly result: unknown }).result
   return {
     id,
     name,

@@ -35,14 +35,20 @@ export const markOf = (all: ReadonlyArray<Degraded>): DegradedMark => {
   }
 }
 
+/** Marks of an answer that the model reads: its other source, or that it is in place of an unknown outcome. */
+export interface AnswerMarks {
+  readonly degraded?: DegradedMark
+  readonly outcome_unknown?: string
+}
+
 /**
- * The model's result of a marked answer: the mark and the answer in separate fields, so that neither hides the other.
+ * The model's result of a marked answer: the marks and the answer in separate fields, so that neither hides the other.
  */
-export const withMark = (
-  mark: DegradedMark,
+export const withMarks = (
+  marks: AnswerMarks,
   encoded: unknown,
   modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined
 ): { readonly encoded: unknown; readonly modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined } => ({
-  encoded: { degraded: mark, result: encoded },
-  modelOutput: modelOutput && [Prompt.textPart({ text: JSON.stringify({ degraded: mark }) }), ...modelOutput]
+  encoded: { ...marks, result: encoded },
+  modelOutput: modelOutput && [Prompt.textPart({ text: JSON.stringify(marks) }), ...modelOutput]
 })

@@ -59,6 +59,10 @@ export const toolFailure = (error: unknown, traceId: string, user?: UserTexts): 
     user
   )
 
+/** @internal The mark of a success in place of an unknown outcome. */
+export const unknownOutcomeText =
+  "A write of this call may have happened: no answer came back. Do not call again. Check first whether it happened."
+
 /** @internal A call that failed, or was cut off, and may have done something all the same. */
 export const unknownOutcome = (
   error: unknown,

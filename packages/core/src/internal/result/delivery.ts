@@ -17,7 +17,7 @@ import { CaptureContent } from "../../Telemetry.ts"
 import type { ToolInfo } from "../call/tool/toolInfo.ts"
 import { isLongerThan } from "../foundation/json/jsonShape.ts"
 import { defaultResultLimit, limited } from "../projection/longResult.ts"
-import { withMark } from "../projection/degradedMark.ts"
+import { withMarks } from "../projection/degradedMark.ts"
 import type { Run as FullRun } from "../run/run.ts"
 import { randomId } from "../foundation/digest.ts"
 import type { CallResult } from "../run/callResult.ts"
@@ -64,9 +64,13 @@ const textOnly = (redactor: Redaction.Redactor, part: Prompt.ToolModelOutputPart
   part.type === "text" ? Prompt.textPart({ text: redactor.text(part.text) }) : part
 
 const marked = (redactor: Redaction.Redactor, result: CallResult): CallResult => {
-  if (result.degraded === undefined) return result
-  const degraded = { ...result.degraded, source: redactor.text(result.degraded.source) }
-  return { ...result, degraded, ...withMark(degraded, result.encoded, result.modelOutput) }
+  if (result.degraded === undefined && result.isInPlaceOfUnknown !== true) return result
+  const degraded = result.degraded && { ...result.degraded, source: redactor.text(result.degraded.source) }
+  const marks = {
+    ...(result.isInPlaceOfUnknown === true ? { outcome_unknown: Failures.unknownOutcomeText } : undefined),
+    ...(degraded === undefined ? undefined : { degraded })
+  }
+  return { ...result, degraded, ...withMarks(marks, result.encoded, result.modelOutput) }
 }
 
 const success = (

@@ -1,8 +1,15 @@
-/** Failed result of a call: a write that may have happened is never called not done. */
+/** Failed results of calls, and the marks of the others: a write that may have happened is never reported as not done. */
 import * as Duration from "effect/Duration"
 import { Escalation, InvalidResult, isToolError, PartialSuccess, Timeout } from "../../ToolError.ts"
-import { happened, hasUncertainEffect, mayBeRepeated, unknownOutcome } from "../call/execute/effects.ts"
+import {
+  happened,
+  hasUncertainEffect,
+  isAnsweredUnknown,
+  mayBeRepeated,
+  unknownOutcome
+} from "../call/execute/effects.ts"
 import { type CallRecord, errorFields } from "../call/record/record.ts"
+import { markOf } from "../projection/degradedMark.ts"
 import * as Failures from "../projection/failures.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { type CallResult, codeOf, uncertainCodes } from "../run/callResult.ts"
@@ -83,8 +90,34 @@ export const failureOfInterrupted = (record: CallRecord, traceId: string, user?:
     ? Failures.toolFailure(new Timeout({ ...errorFields(record), after: Duration.zero }), traceId, user)
     : outcomeUnknown(record, traceId, user)
 
-/** Marks a failure whose call may have been done, if its code does not say so. */
-export const withUncertainty = (record: CallRecord | undefined, result: CallResult): CallResult =>
-  record === undefined || !result.isFailure || uncertainCodes.has(codeOf(result)) || !hasUncertainEffect(record)
-    ? result
-    : { ...result, uncertain: true }
+/** Returns the marks of a success. An unknown inner call has an audit record of its own. */
+export const marksOfSuccess = (record: CallRecord): Pick<CallResult, "degraded" | "isInPlaceOfUnknown" | "verdict"> => {
+  const { admission: { substitutedBy }, marks: { degraded }, outcome } = record
+  const isUnknown = isAnsweredUnknown(record)
+  return {
+    degraded: degraded && markOf(degraded),
+    ...(isUnknown ? { isInPlaceOfUnknown: true } : undefined),
+    verdict: isUnknown && outcome.happened === "unknown" && outcome.answered === undefined
+      ? { decision: "outcome_unknown" }
+      : substitutedBy === undefined
+      ? undefined
+      : { decision: "substituted", by: substitutedBy }
+  }
+}
+
+/** True if another answer than the tool's, without a mark of its source, follows a failure that is not declared as not done. */
+const isAnsweredAfterFailure = (record: CallRecord): boolean => {
+  const { admission: { substitutedBy }, marks: { degraded }, outcome: { answered, answeredInPlace, isUndeclared } } =
+    record
+  return isUndeclared && answered === undefined && (answeredInPlace !== undefined || happened(record) === "no") &&
+    degraded === undefined && substitutedBy === undefined
+}
+
+/** Marks a result whose call may have been done, unless its code says so. */
+export const withUncertainty = (record: CallRecord | undefined, result: CallResult): CallResult => {
+  if (record === undefined) return result
+  const isUncertain = result.isFailure
+    ? !uncertainCodes.has(codeOf(result)) && hasUncertainEffect(record)
+    : result.isInPlaceOfUnknown === true || isAnsweredAfterFailure(record)
+  return isUncertain ? { ...result, uncertain: true } : result
+}

@@ -44,8 +44,9 @@ const keyOf = ({ run }: RoundContext, { id }: RequestedCall): string => callKey(
 const argumentsOf = ({ params }: RequestedCall): string => canonicalJson(Option.getOrElse(toJson(params), () => null))
 
 /** The outcome of a recorded write: of its executions, or of its result, which the ledger may have answered. */
-const recordedHappened = ({ executed }: Used, { encoded, isFailure }: CallResult): Happened => {
+const recordedHappened = ({ executed }: Used, { encoded, isFailure, uncertain }: CallResult): Happened => {
   const outcomes = executed.map((call) => (call as { readonly outcome?: unknown }).outcome)
+  if (!isFailure && uncertain === true) return "unknown"
   if (!isFailure || outcomes.includes("success")) return "yes"
   const isUnknown = Object(encoded)["code"] === "outcome_unknown"
   return isUnknown || outcomes.some((one) => one !== "failure") ? "unknown" : "no"

@@ -20,9 +20,14 @@ import { cannotWait } from "../call/admissionGate.ts"
 import type { ClientFailure } from "../call/clientCall.ts"
 import { remember, rememberPart } from "../call/replay/snapshotWrites.ts"
 import { settle } from "../call/record/claiming.ts"
-import { markOf } from "../projection/degradedMark.ts"
 import { pendingResult } from "../projection/pendingTask.ts"
-import { failureOf, failureOfInterrupted, outcomeUnknown, withUncertainty } from "../result/failureOf.ts"
+import {
+  failureOf,
+  failureOfInterrupted,
+  marksOfSuccess,
+  outcomeUnknown,
+  withUncertainty
+} from "../result/failureOf.ts"
 import { waiting } from "./resume/nestedPauses.ts"
 import { pendingOf, waitsWithin } from "./resume/pausedWithin.ts"
 import { auditWithin } from "../result/writeAudit.ts"
@@ -217,7 +222,6 @@ export const callSucceeded = (
   call: Call,
   { encoded, modelOutput, value }: Tool.Checked<unknown>
 ): CallResult => {
-  const { marks: { degraded }, admission: { substitutedBy } } = call.record
   return {
     call: raw,
     isFailure: false,
@@ -225,8 +229,7 @@ export const callSucceeded = (
     value,
     modelOutput,
     repaired: call.record.recovering.fixedBy === undefined ? undefined : repairedIn(call.record),
-    degraded: degraded && markOf(degraded),
-    verdict: substitutedBy === undefined ? undefined : { decision: "substituted", by: substitutedBy }
+    ...marksOfSuccess(call.record)
   }
 }
 

@@ -30,7 +30,9 @@ export interface CallResult {
   readonly degraded?: DegradedMark | undefined
   /** The tool that has started a task, if this result only reports that. */
   readonly pendingOf?: string | undefined
-  /** True for a failure that does not exclude that the call was done, if its code does not say so. */
+  /** True for a success in place of an unknown outcome: the model reads a mark next to it. */
+  readonly isInPlaceOfUnknown?: true | undefined
+  /** True for a result that does not exclude that the call was done, or was not, if its code does not say so. */
   readonly uncertain?: true | undefined
   /** Audit facts beyond the code. */
   readonly verdict?: Verdict | undefined

@@ -5,11 +5,10 @@ import { Pending } from "../../ToolError.ts"
 import type { Call } from "../call/call.ts"
 import { type CallRecord, rootOf, toolName } from "../call/record/record.ts"
 import { mayHaveWritten } from "../call/children/writesWithin.ts"
-import { markOf } from "../projection/degradedMark.ts"
 import * as Failures from "../projection/failures.ts"
 import { pendingResult } from "../projection/pendingTask.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
-import { failureOfEnded, failureOfInterrupted, outcomeUnknown } from "../result/failureOf.ts"
+import { failureOfEnded, failureOfInterrupted, marksOfSuccess, outcomeUnknown } from "../result/failureOf.ts"
 import type { CallResult } from "../run/callResult.ts"
 import type { Any, Checked } from "./tool.ts"
 
@@ -49,14 +48,7 @@ export const childResult = (
   const name = toolName(record)
   const base = { call: { id: record.callId, name, params }, modelOutput: undefined, repaired: undefined }
   if (Exit.isSuccess(exit)) {
-    const { marks: { degraded }, admission: { substitutedBy } } = record
-    return {
-      ...base,
-      isFailure: false,
-      encoded: exit.value.encoded,
-      degraded: degraded && markOf(degraded),
-      verdict: substitutedBy === undefined ? undefined : { decision: "substituted", by: substitutedBy }
-    }
+    return { ...base, isFailure: false, encoded: exit.value.encoded, ...marksOfSuccess(record) }
   }
   const error = exit.cause.reasons.find(Cause.isFailReason)?.error
   return error instanceof Pending

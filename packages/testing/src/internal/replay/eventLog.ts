@@ -24,7 +24,8 @@ const readArguments = (text: string): unknown => {
 const unmarked = (result: unknown): unknown =>
   Predicate.hasProperty(result, "untrusted") && result.untrusted === true && Predicate.hasProperty(result, "content")
     ? result.content
-    : Predicate.hasProperty(result, "degraded") && Predicate.hasProperty(result, "result")
+    : (Predicate.hasProperty(result, "degraded") || Predicate.hasProperty(result, "outcome_unknown")) &&
+        Predicate.hasProperty(result, "result")
     ? result.result
     : result
 

@@ -175,3 +175,13 @@ export const happened = (record: CallRecord): Happened => {
   const all = new Set([...within].map((call) => call.outcome.happened)).add(own)
   return all.has("unknown") ? "unknown" : all.has("yes") ? "yes" : "no"
 }
+
+const isUnanswered = ({ outcome: { answered, happened } }: CallRecord): boolean =>
+  happened === "unknown" && answered === undefined
+
+/**
+ * True if a call succeeded in place of an unknown outcome: its recovery answered, or its executor did after an inner write. The answer of an
+ * execution that was raced with another one is the call's own.
+ */
+export const isAnsweredUnknown = (record: CallRecord): boolean =>
+  happened(record) === "unknown" && (isUnanswered(record) || [...record.children.within ?? []].some(isUnanswered))

@@ -11,6 +11,7 @@ import { failureOutcome, numberOf, openEntry } from "../attemptLog.ts"
 import { errorFields, rootOf, subjectOf } from "../record/record.ts"
 import { recordStart } from "../execute/effects.ts"
 import { hasStarted, isNotedByAnother, noteCompensable } from "../compensableWrite.ts"
+import { noteAnswer } from "../record/outcome.ts"
 import { replay } from "./storedOutcome.ts"
 import type { Asking, KeyedAttempt, UnderKey } from "./keyedAttempt.ts"
 
@@ -63,7 +64,12 @@ export const answerFromLedger = (
   return emit(run, () => ({ _tag: "ToolReplayed", ...subjectOf(record), entry: entry.id, waited })).pipe(
     Effect.andThen(Telemetry.spanEvent("recourse.replayed", { "recourse.waited": waited })),
     Effect.andThen(counted(keyed, entry, answer)),
-    Effect.tap((value) => Effect.sync(() => noteAnswered(keyed, value, entry, entry.claim, encoded))),
+    Effect.tap((value) =>
+      Effect.sync(() => {
+        noteAnswer(record, { value })
+        noteAnswered(keyed, value, entry, entry.claim, encoded)
+      })
+    ),
     // A result that the schema of today cannot decode: the call happened, and its result is unknown.
     Effect.catchTag("SchemaError" as never, () => keyed.unknown(sinceMillis)),
     Effect.onExit(() => Effect.sync(() => keyed.end("replay")))
