@@ -158,6 +158,20 @@ describe("Effect.retry around an agent within an agent", () => {
       }))
   }
 
+  it.effect("pays once if the program makes the agent again for each try", () =>
+    Effect.gen(function*() {
+      const made: Array<Inner> = []
+      const run = Effect.suspend(() => {
+        const inner = innerOf()
+        made.push(inner)
+        return inner.agent.run("x")
+      })
+      const outer = Agent.fromFunction("outer", () => Effect.retry(run, { times: 2 }))
+      const exit = yield* Effect.exit(outer.run("x"))
+      assert.strictEqual(exit._tag, "Failure")
+      assert.deepStrictEqual(made.flatMap(({ paid }) => paid), ["7"])
+    }))
+
   it.effect("runs the agent again for another input", () =>
     Effect.gen(function*() {
       const inner = innerOf()

@@ -12,9 +12,9 @@ import * as Equal from "effect/Equal"
 import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 
-/** A nested run: its agent's declaration, the call in which it ran, and its input. */
+/** A nested run: the name of its agent, which a program may make again, the call in which it ran, and its input. */
 export interface NestedRun {
-  readonly declaration: object
+  readonly agent: string
   readonly call: object | undefined
   readonly input: unknown
 }
@@ -70,9 +70,9 @@ export class NestedRuns {
   }
 
   /** The end of an equal run in the same call that has written and did not succeed, if there was one. */
-  failureOf({ call, declaration, input }: NestedRun): Exit.Exit<never, unknown> | undefined {
+  failureOf({ agent, call, input }: NestedRun): Exit.Exit<never, unknown> | undefined {
     return this.failures?.find((failed) =>
-      failed.declaration === declaration && failed.call === call && Equal.equals(failed.input, input)
+      failed.agent === agent && failed.call === call && Equal.equals(failed.input, input)
     )?.exit
   }
 

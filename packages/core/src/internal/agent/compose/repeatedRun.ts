@@ -8,7 +8,7 @@ import type { Mode } from "../runMode.ts"
 
 /** A nested run before it starts. */
 interface Starting {
-  readonly declaration: object
+  readonly declaration: { readonly name: string }
   readonly mode: Mode
   readonly input: unknown
   readonly context: Context.Context<never>
@@ -16,11 +16,11 @@ interface Starting {
 
 /** A nested run, by its agent, its call and its input; `undefined` if its path already identifies it. */
 const nestedRunOf = (
-  { context, declaration, input, mode: { over, resumed, step } }: Starting
+  { context, declaration: { name: agent }, input, mode: { over, resumed, step } }: Starting
 ): NestedRun | undefined =>
   over !== undefined || resumed !== undefined || step !== undefined
     ? undefined
-    : { declaration, call: Context.getOrUndefined(context, ToolCall)?.record, input }
+    : { agent, call: Context.getOrUndefined(context, ToolCall)?.record, input }
 
 /**
  * Returns the end of an equal run of the agent that has written and did not succeed. A program that runs the agent again, such as
