@@ -86,6 +86,41 @@ describe.each([["of the process", Layer.empty], ["in SQL", inSql]] as const)(
       }).pipe(provided(model)) as Effect.Effect<void>
     })
 
+    it.live("refuses the snapshot of an agent that waits within it", () => {
+      const world: Array<string> = []
+      const Pay = Tool.make("pay", {
+        effects: "write",
+        needsApproval: true,
+        execute: () => Effect.sync(() => void world.push("paid"))
+      })
+      const clerk = Agent.make("clerk", { instructions: "clerk", tools: [Pay] })
+      const agent = Agent.make("desk", {
+        input: Prompt.Prompt,
+        prompt: (conversation) => conversation,
+        tools: [clerk.pipe(Agent.asTool("clerk", { description: "Pays" }))],
+        defaults: { onError: Recovery.keepGoing }
+      })
+      const model = ScriptedModel.layer(({ prompt: { content } }) =>
+        content.some(({ role }) => role === "system")
+          ? ScriptedModel.call("pay", {}, { id: "p" })
+          : content.some(({ role }) => role === "tool")
+          ? ScriptedModel.text("Fine.")
+          : ScriptedModel.call("clerk", { input: "Pay" }, { id: "c" })
+      )
+      return Effect.gen(function*() {
+        yield* Conversation.send(agent, { ...chat, message: "Pay" })
+        const { snapshot } = yield* (yield* Conversation.Conversations).read(chat)
+        const inner = (snapshot as unknown as Approval.Snapshot).round!.nested![0]!
+          .snapshot as unknown as Approval.Snapshot
+        yield* Conversation.send(agent, { ...chat, message: "Wait" })
+        const error = yield* Effect.flip(
+          clerk.resume(inner, inner.round!.pending.map((call) => Approval.approve(call)))
+        )
+        assert.instanceOf(error, Approval.SnapshotRefused)
+        assert.deepStrictEqual(world, [])
+      }).pipe(provided(model)) as Effect.Effect<void>
+    })
+
     it.live("reports a call as unknown whose snapshot was resumed outside of the chat", () => {
       const { agent, codes, model, paused, resume, world } = desk()
       return Effect.gen(function*() {

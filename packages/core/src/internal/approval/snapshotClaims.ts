@@ -78,24 +78,40 @@ export interface Withdrawal {
   readonly cancel: Effect.Effect<void>
 }
 
-/** Claims a snapshot to withdraw its question. Without an answer of the store, a resumption may have run its calls. */
-export const withdrawSnapshot = ({ id }: Pick<Snapshot, "id">): Effect.Effect<Withdrawal> =>
-  Effect.contextWith((context: Context.Context<never>) => {
-    const withdrawal = Effect.map(claimSnapshot(context, id), ({ end, isTakenOver }): Withdrawal => {
-      if (end === undefined) return { isResumed: true, confirm: Effect.void, cancel: Effect.void }
-      const mark = Effect.flatMap(claimSnapshot(context, withdrawnId(id)), (mark) => mark.end?.("used") ?? Effect.void)
-      return {
-        isResumed: isTakenOver,
-        confirm: Effect.andThen(
-          end("used"),
-          Effect.catchCause(mark, (cause) => Effect.logWarning("A snapshot could not be marked as withdrawn", cause))
-        ),
-        cancel: end(isTakenOver ? "abandoned" : "free")
-      }
-    })
-    return Effect.catchCause(withdrawal, (cause) =>
-      Effect.as(
-        Effect.logWarning("The question of a paused run could not be withdrawn: its snapshot may be resumed", cause),
-        { isResumed: true, confirm: Effect.void, cancel: Effect.void }
-      ))
+const withdraw = (context: Context.Context<never>, id: string): Effect.Effect<Withdrawal> => {
+  const withdrawal = Effect.map(claimSnapshot(context, id), ({ end, isTakenOver }): Withdrawal => {
+    if (end === undefined) return { isResumed: true, confirm: Effect.void, cancel: Effect.void }
+    const mark = Effect.flatMap(claimSnapshot(context, withdrawnId(id)), (mark) => mark.end?.("used") ?? Effect.void)
+    return {
+      isResumed: isTakenOver,
+      confirm: Effect.andThen(
+        end("used"),
+        Effect.catchCause(mark, (cause) => Effect.logWarning("A snapshot could not be marked as withdrawn", cause))
+      ),
+      cancel: end(isTakenOver ? "abandoned" : "free")
+    }
   })
+  return Effect.catchCause(withdrawal, (cause) =>
+    Effect.as(
+      Effect.logWarning("The question of a paused run could not be withdrawn: its snapshot may be resumed", cause),
+      { isResumed: true, confirm: Effect.void, cancel: Effect.void }
+    ))
+}
+
+/** The ids of a snapshot, and of those of the agents that wait within. */
+const idsOf = ({ id, round }: Snapshot): ReadonlyArray<string> => [
+  id,
+  ...(round?.nested ?? []).flatMap(({ snapshot }) => idsOf(snapshot as unknown as Snapshot))
+]
+
+/**
+ * Claims a snapshot, with those of nested agents, to withdraw its question. Without an answer of the store, a resumption may have run its calls.
+ */
+export const withdrawSnapshot = (snapshot: Snapshot): Effect.Effect<Withdrawal> =>
+  Effect.contextWith((context: Context.Context<never>) =>
+    Effect.map(Effect.forEach(idsOf(snapshot), (id) => withdraw(context, id)), (all): Withdrawal => ({
+      isResumed: all.some(({ isResumed }) => isResumed),
+      confirm: Effect.forEach(all, ({ confirm }) => confirm, { discard: true }),
+      cancel: Effect.forEach(all, ({ cancel }) => cancel, { discard: true })
+    }))
+  )
