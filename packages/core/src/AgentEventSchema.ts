@@ -816,7 +816,8 @@ export const ApprovalDecided = callEvent("ApprovalDecided", {
 
 /**
  * The one result of a call in the model's form; `null` for a call made by a tool, whose result no model receives.
- * `code` and `userMessage` are present for failures, `degraded` if another source than the tool answered and declared
+ * `code` and `userMessage` are present for failures. A success has the `code` `outcome_unknown` if it is an answer of
+ * recovery in place of an unknown outcome. `degraded` is present if another source than the tool answered and declared
  * it.
  *
  * @category events

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Agent, Audit, History, IdempotencyLedger, Recovery, Tool, type ToolCall } from "@recourse/core"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Effect, Layer } from "effect"
-import { Down, lastResults } from "../support/kit.ts"
+import { collect, Down, lastResults } from "../support/kit.ts"
 import { type AnyTool, toolOf } from "../support/looseTools.ts"
 
 const { call, text } = ScriptedModel
@@ -16,13 +16,18 @@ type Recover = (
 const played = (tool: AnyTool, onToolError: object) =>
   Effect.gen(function*() {
     const audit: Array<string> = []
+    const { events, layer } = collect()
     const agent = Agent.make("clerk", { tools: [tool], onToolError, defaults: { onError: Recovery.keepGoing } })
     const { transcript } = yield* agent.report("x").pipe(
+      Effect.provide(layer),
       Effect.provide(Audit.layer(({ callId, decision }) => Effect.sync(() => audit.push(`${callId} ${decision}`))))
     )
     const request = yield* (yield* ScriptedModel.ScriptedModel).lastRequest
     const [result] = lastResults(request.prompt)
-    return { audit, claims: History.claims(transcript).map(({ state }) => state), result }
+    const codes = events.flatMap((event) =>
+      event._tag === "ToolResult" && event.callId === "c" ? [[event.isFailure, event.code]] : []
+    )
+    return { audit, codes, claims: History.claims(transcript).map(({ state }) => state), result }
   }).pipe(
     Effect.provide(
       Layer.merge(ScriptedModel.layer([call("pay", {}, { id: "c" }), text("k")]), IdempotencyLedger.layerMemory)
@@ -55,11 +60,12 @@ describe.each(["of the tool", "of the agent"])("recovery %s", (level) => {
         ...(key === "with" ? { idempotency: true } : undefined),
         execute: () => name in late ? Effect.delay(Effect.succeed("paid"), "1 minute") : Effect.fail(new Down())
       })
-      const { audit, claims, result } = level === "of the tool"
+      const { audit, claims, codes, result } = level === "of the tool"
         ? yield* played(tool.pipe(Tool.onError(recover as never)) as AnyTool, {})
         : yield* played(tool, { pay: recover })
       assert.deepStrictEqual(claims, ["unknown"])
       assert.deepStrictEqual(audit, ["c outcome_unknown"])
+      assert.deepStrictEqual(codes, [[false, "outcome_unknown"]])
       assert.hasAllKeys(result?.result, ["outcome_unknown", "result"])
     }))
 })

@@ -56,6 +56,12 @@ export const shopTools = (done: (what: string) => void) => {
     execute: () => Effect.andThen(said("secret"), Effect.fail(new CardRefused({ secret: "hunter2" })))
   })
 
+  const Settle = Tool.make("settle", {
+    success: Schema.Struct({ state: Schema.String }),
+    effects: "write",
+    execute: () => Effect.andThen(said("settled"), Effect.fail(new CardRefused({ secret: "hunter2" })))
+  }).pipe(Tool.onError(Effect.catch(() => Effect.succeed({ state: "not settled" }))))
+
   const Page = Tool.make("page", {
     success: Schema.Struct({ text: Schema.String }),
     effects: "read",
@@ -86,7 +92,7 @@ export const shopTools = (done: (what: string) => void) => {
   }))
 
   return {
-    tools: [GetOrder, Charge, Refund, Flaky, Secret, Page, Long, Desk],
+    tools: [GetOrder, Charge, Refund, Flaky, Secret, Settle, Page, Long, Desk],
     model: Effect.map(model, ({ model }) => LanguageModel.LanguageModel.of(model))
   } as const
 }

@@ -70,6 +70,22 @@ describe("a timeline", () => {
       assert.deepStrictEqual([timeline.calls, timeline.usage.toolCalls], [1, 3])
     }))
 
+  it.effect("has a write as unknown though its recovery answers", () =>
+    Effect.gen(function*() {
+      const Pay = Tool.make("pay", {
+        success: Schema.String,
+        effects: "write",
+        execute: () => Effect.fail("reset" as const)
+      }).pipe(Tool.onError(Effect.catch(() => Effect.succeed("not paid"))))
+      const timeline = yield* timelineOf(
+        Agent.make("a", { tools: [Pay] }).run("Go").pipe(
+          Effect.provide(ScriptedModel.layer([ScriptedModel.call("pay", {}, { id: "p" }), ScriptedModel.text("No.")]))
+        )
+      )
+      assert.deepStrictEqual(timeline.outcomes.map(({ state, tool }) => [tool, state]), [["pay", "unknown"]])
+      assert.strictEqual(timeline.spans.find(({ kind }) => kind === "call")?.state, "unknown")
+    }))
+
   it.effect("has an unanswered write as unknown until its compensation", () =>
     Effect.gen(function*() {
       const Pay = Tool.make("pay", { effects: "write", timeout: "1 second", execute: () => Effect.never })

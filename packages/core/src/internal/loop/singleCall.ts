@@ -51,6 +51,8 @@ export interface CallAnswer {
   readonly structured?: unknown
   /** Source of the result, if not the tool. */
   readonly degraded?: Succeeded<unknown>["degraded"]
+  /** True if the result is an answer in place of an unknown outcome: a write of the call may have happened. */
+  readonly isInPlaceOfUnknown?: true
   /** The untrusted tools whose words the result may hold. */
   readonly untrusted: ReadonlyArray<string>
 }
@@ -71,6 +73,7 @@ export const answerOf = ([result]: ReadonlyArray<CallResult>): CallAnswer => {
     modelOutput,
     untrusted: taints,
     ...(degraded === undefined ? undefined : { degraded }),
+    ...(isInPlaceOfUnknown === true ? { isInPlaceOfUnknown } : undefined),
     ...(isFailure || pendingOf !== undefined
       ? undefined
       : { structured: taints.length === 0 ? wrapped : (wrapped as Envelope).content })

@@ -99,7 +99,7 @@ const emitResult = (run: Run, result: CallResult): Effect.Effect<void> =>
   Effect.flatMapEager(pendingTask(run, result), () =>
     emit(run, () => {
       const code = codeOf(result)
-      const { call, degraded, encoded, entry, isFailure, whole } = result
+      const { call, degraded, encoded, entry, isFailure, isInPlaceOfUnknown, whole } = result
       return {
         _tag: "ToolResult",
         callId: call.id,
@@ -107,6 +107,7 @@ const emitResult = (run: Run, result: CallResult): Effect.Effect<void> =>
         ...outerCallsOf(call.id),
         isFailure,
         ...(code === undefined ? undefined : userFields(code, encoded as ToolFailure)),
+        ...(isInPlaceOfUnknown === true ? { code: "outcome_unknown" } : undefined),
         ...(code === "permission_denied"
           ? { deniedBy: result.verdict?.decision === "rejected" ? "person" as const : "policy" as const }
           : undefined),

@@ -33,13 +33,14 @@ export const failed = (failure: ToolFailure): McpSchema.CallToolResult =>
 
 /** The result of a call. `isStructured`: true if the tool has declared an output schema to clients. */
 export const resultOf = (answer: CallAnswer, isStructured: boolean): McpSchema.CallToolResult => {
-  const { degraded, isFailure, structured, untrusted } = answer
+  const { degraded, isFailure, isInPlaceOfUnknown, structured, untrusted } = answer
   return new McpSchema.CallToolResult({
     ...(isFailure ? { isError: true } : undefined),
     content: content(answer),
     ...(isStructured && structured !== undefined ? { structuredContent: structured } : undefined),
-    ...(degraded === undefined && untrusted.length === 0 ? undefined : {
+    ...(degraded === undefined && isInPlaceOfUnknown === undefined && untrusted.length === 0 ? undefined : {
       _meta: {
+        ...(isInPlaceOfUnknown === true ? { "recourse/outcome_unknown": true } : undefined),
         ...(degraded === undefined ? undefined : { "recourse/degraded": { ...degraded } }),
         ...(untrusted.length === 0 ? undefined : { "recourse/untrusted": [...untrusted] })
       }

@@ -101,12 +101,12 @@ export class CallParts {
     if (event.isFailure) {
       const errorText = event.userMessage ?? couldNot(tool)
       chunks.push({ type: "tool-output-error", toolCallId: callId, errorText, dynamic: true })
-      if (event.code === "outcome_unknown") {
-        chunks.push({ type: "data-outcome", id: callId, data: { callId, tool, outcome: "unknown" } })
-      }
     } else {
       const output = this.options.shows(tool) ? event.result ?? null : null
       chunks.push({ type: "tool-output-available", toolCallId: callId, output, dynamic: true })
+    }
+    if (event.code === "outcome_unknown") {
+      chunks.push({ type: "data-outcome", id: callId, data: { callId, tool, outcome: "unknown" } })
     }
   }
 
