@@ -71,7 +71,7 @@ export const claimToEnd = (context: Context.Context<never>, id: string): Effect.
 /** A snapshot whose question is to be withdrawn. */
 export interface Withdrawal {
   /** True if a resumption may have run its calls. */
-  readonly isResumed: boolean
+  readonly isUnknown: boolean
   /** Withdraws the question: no resumption runs its calls any more, and its run can still be ended. */
   readonly confirm: Effect.Effect<void>
   /** Frees the snapshot again. */
@@ -80,10 +80,10 @@ export interface Withdrawal {
 
 const withdraw = (context: Context.Context<never>, id: string): Effect.Effect<Withdrawal> => {
   const withdrawal = Effect.map(claimSnapshot(context, id), ({ end, isTakenOver }): Withdrawal => {
-    if (end === undefined) return { isResumed: true, confirm: Effect.void, cancel: Effect.void }
+    if (end === undefined) return { isUnknown: true, confirm: Effect.void, cancel: Effect.void }
     const mark = Effect.flatMap(claimSnapshot(context, withdrawnId(id)), (mark) => mark.end?.("used") ?? Effect.void)
     return {
-      isResumed: isTakenOver,
+      isUnknown: isTakenOver,
       confirm: Effect.andThen(
         end("used"),
         Effect.catchCause(mark, (cause) => Effect.logWarning("A snapshot could not be marked as withdrawn", cause))
@@ -94,7 +94,7 @@ const withdraw = (context: Context.Context<never>, id: string): Effect.Effect<Wi
   return Effect.catchCause(withdrawal, (cause) =>
     Effect.as(
       Effect.logWarning("The question of a paused run could not be withdrawn: its snapshot may be resumed", cause),
-      { isResumed: true, confirm: Effect.void, cancel: Effect.void }
+      { isUnknown: true, confirm: Effect.void, cancel: Effect.void }
     ))
 }
 
@@ -110,7 +110,7 @@ const idsOf = ({ id, round }: Snapshot): ReadonlyArray<string> => [
 export const withdrawSnapshot = (snapshot: Snapshot): Effect.Effect<Withdrawal> =>
   Effect.contextWith((context: Context.Context<never>) =>
     Effect.map(Effect.forEach(idsOf(snapshot), (id) => withdraw(context, id)), (all): Withdrawal => ({
-      isResumed: all.some(({ isResumed }) => isResumed),
+      isUnknown: all.some(({ isUnknown }) => isUnknown),
       confirm: Effect.forEach(all, ({ confirm }) => confirm, { discard: true }),
       cancel: Effect.forEach(all, ({ cancel }) => cancel, { discard: true })
     }))

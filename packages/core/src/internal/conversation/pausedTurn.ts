@@ -48,7 +48,7 @@ export const beforeWaiting = (
 const answerThatWaits = (
   waiting: WaitingRun,
   thread: Prompt.Prompt,
-  isResumed: boolean
+  isUnknown: boolean
 ): ReadonlyArray<Prompt.Message> => {
   const { isAsGiven, round: { calls, nested, pending, results, within }, run: { runId, transcript } } = waiting
   const all = decodePrompt(transcript)
@@ -56,7 +56,7 @@ const answerThatWaits = (
   const answer = all.content.findLastIndex(asksFor([waiting]))
   if (answer < 0) return []
   const outcome = (id: string) =>
-    isResumed ? "unknown" : outcomeUndecided({
+    isUnknown ? "unknown" : outcomeUndecided({
       nested: nested?.find(({ callId }) => callId === id),
       within: within?.find(({ callId }) => callId === id),
       pending: pending.filter(({ callId }) => callId === id || callId.startsWith(idWithin(id, "")))
@@ -69,10 +69,10 @@ const answerThatWaits = (
 
 /**
  * Returns the messages of the waiting answers: for an agent made of agents, those of its agents with the thread's
- * conversation. `isResumed`: a resumption may have run the calls.
+ * conversation. `isUnknown`: a resumption may have run the calls.
  */
 export const answersThatWait = (
   waiting: Snapshot,
   thread: Prompt.Prompt,
-  isResumed = false
-): ReadonlyArray<Prompt.Message> => waitingRuns(waiting).flatMap((run) => answerThatWaits(run, thread, isResumed))
+  isUnknown = false
+): ReadonlyArray<Prompt.Message> => waitingRuns(waiting).flatMap((run) => answerThatWaits(run, thread, isUnknown))

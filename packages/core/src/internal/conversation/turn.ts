@@ -136,7 +136,7 @@ const endWaiting = Effect.fnUntraced(
       const withdrawn = waiting === undefined || content.claim !== undefined
         ? undefined
         : yield* withdrawSnapshot(waiting)
-      const end = endOfWaiting(content, open, withdrawn?.isResumed === true)
+      const end = endOfWaiting(content, open, withdrawn?.isUnknown === true)
       const isReported = yield* store.append({ owner, thread, ...end, version, claim, snapshot: null }).pipe(
         Effect.onError(() => withdrawn?.cancel ?? Effect.void),
         Effect.as(true),

@@ -95,7 +95,7 @@ const asKnown = (message: Prompt.Message, calls: ReadonlyMap<string, OpenCall>):
 export const endOfWaiting = (
   { entries, snapshot }: ThreadContent,
   open: ReadonlyArray<OpenCall>,
-  isResumed: boolean
+  isUnknown: boolean
 ): Pick<AppendOptions, "events" | "runId"> =>
   Option.match(readSnapshot(snapshot), {
     onNone: () => ({ events: [] }),
@@ -104,7 +104,7 @@ export const endOfWaiting = (
       const calls = new Map(
         open.flatMap((call) => call.runId === waiting.runId ? [[call.callId, call] as const] : [])
       )
-      const messages = answersThatWait(waiting, toPrompt(entries), isResumed).map((message) => asKnown(message, calls))
+      const messages = answersThatWait(waiting, toPrompt(entries), isUnknown).map((message) => asKnown(message, calls))
       const answeredIds = new Set(resultsIn(messages).map(({ id }) => id))
       const others = [...calls.values()].filter(({ callId }) => !answeredIds.has(callId)).flatMap(messagesOfCall)
       return {

@@ -216,6 +216,13 @@ const stopped = (
 export const endedOtherwise = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some((reason) => Cause.isDieReason(reason) || (Cause.isInterruptReason(reason) && !isStop(reason)))
 
+const noMarks: ReturnType<typeof marksOfSuccess> = { degraded: undefined, verdict: undefined }
+
+/** True if a call has no write within, no other source, and a known outcome. */
+const isPlain = ({ admission, children, marks, outcome }: CallRecord): boolean =>
+  outcome.happened !== "unknown" && children.within === undefined && marks.degraded === undefined &&
+  admission.substitutedBy === undefined
+
 /** The result of a call that succeeded. */
 export const callSucceeded = (
   raw: RequestedCall,
@@ -229,7 +236,7 @@ export const callSucceeded = (
     value,
     modelOutput,
     repaired: call.record.recovering.fixedBy === undefined ? undefined : repairedIn(call.record),
-    ...marksOfSuccess(call.record)
+    ...(isPlain(call.record) ? noMarks : marksOfSuccess(call.record))
   }
 }
 
