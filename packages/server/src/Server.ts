@@ -23,10 +23,12 @@ import type { Authentication } from "./Authentication.ts"
 import { Chats, type OnBusy } from "./internal/chat/chats.ts"
 import { Indexer } from "./internal/index/indexer.ts"
 import { memoryIndex } from "./internal/index/memoryIndex.ts"
-import { preflight, readable, readableIfMissing } from "./internal/http/cors.ts"
+import { preflight, readable } from "./internal/http/cors.ts"
 import { limitsOf, type Rate } from "./internal/http/limits.ts"
+import { explainMissingRoutes } from "./internal/http/missingRoute.ts"
 import { answered } from "./internal/http/problem.ts"
 import { check } from "./internal/http/request.ts"
+import { securityHeaders } from "./internal/http/securityHeaders.ts"
 import { agUiRoutes } from "./internal/routes/agUi.ts"
 import { completionRoutes } from "./internal/routes/completions.ts"
 import type { AgentCard, Config, Feedback } from "./internal/routes/config.ts"
@@ -104,8 +106,6 @@ export interface Options {
    */
   readonly wrongCredentials?: Rate | false | undefined
 }
-
-const securityHeaders = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" }
 
 /** `GET /agents`: the principal, its agents, and the size limits of its requests. */
 const capabilities = (config: Config) =>
@@ -283,12 +283,12 @@ export const layer = (
           readable(origins)(Effect.map(Effect.provide(handler, context), Response.setHeaders(securityHeaders)))
         )
       ))
+      yield* router.addGlobalMiddleware(explainMissingRoutes(origins))
       if (origins.size === 0) return
       const byPath = Map.groupBy(routes, ({ path }) => path)
       yield* router.addAll([...byPath].map(([path, routes]) =>
         HttpRouter.route("OPTIONS", path, preflight(origins, routes.map(({ method }) => method)))
       ))
-      yield* router.addGlobalMiddleware(readableIfMissing(origins))
     })
   )
 

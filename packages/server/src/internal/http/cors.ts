@@ -1,7 +1,5 @@
 /** Pages of other origins: those that may read the server's answers. Browsers ask first, by `OPTIONS`. */
 import * as Effect from "effect/Effect"
-import * as HttpEffect from "effect/http/HttpEffect"
-import * as HttpServerError from "effect/http/HttpServerError"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Response from "effect/http/HttpServerResponse"
 
@@ -33,21 +31,6 @@ export const readable =
     origins.size === 0 ?
       respond :
       Effect.flatMap(request, ({ headers: { origin } }) => Effect.map(respond, withHeaders(origins, origin)))
-
-const hasNoRoute = (error: unknown): boolean =>
-  HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
-
-/** Middleware of a router: pages of the origins may read that a route is missing, too. */
-export const readableIfMissing = (origins: ReadonlySet<string>) =>
-<E, R>(
-  respond: Effect.Effect<Response.HttpServerResponse, E, R>
-): Effect.Effect<Response.HttpServerResponse, E, R | HttpServerRequest.HttpServerRequest> =>
-  Effect.tapError(respond, (error) =>
-    hasNoRoute(error)
-      ? HttpEffect.appendPreResponseHandler(({ headers: { origin } }, response) =>
-        Effect.succeed(withHeaders(origins, origin)(response))
-      )
-      : Effect.void)
 
 /** The answer to a browser that asks whether a page may send a request. */
 export const preflight = (

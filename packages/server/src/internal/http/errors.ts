@@ -44,3 +44,13 @@ export class TooManyRequests extends Schema.TaggedError<TooManyRequests>()("TooM
     return "Too many requests: try again later"
   }
 }
+
+/** No route takes the request: 404. `path` has no query, because a query may hold a secret. */
+export class RouteNotFound extends Schema.TaggedError<RouteNotFound>()("RouteNotFound", {
+  method: Schema.String,
+  path: Schema.String
+}) {
+  override get message(): string {
+    return `There is no route ${this.method} ${this.path}: GET /openapi.json lists the routes`
+  }
+}

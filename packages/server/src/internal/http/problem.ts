@@ -11,7 +11,14 @@ import type { Forbidden, Unauthorized, WrongHost } from "../../Authentication.ts
 import type * as Conversation from "@recourse/core/Conversation"
 import type { AnswerOutdated } from "../chat/errors.ts"
 import { wentWrong } from "../wire/texts.ts"
-import type { BadRequest, TooLarge, TooManyRequests, UnsupportedMediaType, WrongOrigin } from "./errors.ts"
+import type {
+  BadRequest,
+  RouteNotFound,
+  TooLarge,
+  TooManyRequests,
+  UnsupportedMediaType,
+  WrongOrigin
+} from "./errors.ts"
 
 /** Possible errors of a route. */
 export type Problem =
@@ -21,6 +28,7 @@ export type Problem =
   | UnsupportedMediaType
   | WrongOrigin
   | WrongHost
+  | RouteNotFound
   | AnswerOutdated
   | Unauthorized
   | Forbidden
@@ -43,6 +51,7 @@ export const statuses: Readonly<Record<Problem["_tag"], number>> = {
   Forbidden: 403,
   WrongOrigin: 403,
   WrongHost: 403,
+  RouteNotFound: 404,
   UnknownAgent: 404,
   UnknownRun: 404,
   ThreadNotFound: 404,
