@@ -48,7 +48,8 @@ export class UnknownPreset extends Schema.TaggedError<UnknownPreset>()("UnknownP
   known: Schema.Array(Schema.String)
 }) {
   override get message(): string {
-    return `There is no preset "${this.preset}": use one of ${this.known.join(", ")}, or pass baseUrl instead.`
+    return `There is no preset "${this.preset}": use one of ${this.known.join(", ")}, or pass baseUrl instead. ` +
+      "For a provider with an API of its own, such as Anthropic, use AiSdk.layer of @recourse/ai-sdk."
   }
 }
 
@@ -117,7 +118,7 @@ export class ForeignModel extends Schema.TaggedError<ForeignModel>()("ForeignMod
 }) {
   override get message(): string {
     return `"${this.model}" is a model of ${this.provider}, and "${this.preset}" serves its own only: name one of its models, or use ` +
-      `${this.provider}'s server.`
+      `${this.provider}'s server, by a preset or by AiSdk.layer of @recourse/ai-sdk.`
   }
 }
 

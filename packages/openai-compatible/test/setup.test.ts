@@ -37,6 +37,15 @@ describe("options that cannot work", () => {
       }
     }))
 
+  it.effect("names the package for a provider with an API of its own", () =>
+    Effect.gen(function*() {
+      const sentences = [
+        yield* Effect.flip(OpenAiCompatible.make({ preset: "anthropic" as "openai", model: "claude-sonnet-5" })),
+        yield* Effect.flip(OpenAiCompatible.make({ preset: "openai", model: "claude-sonnet-5", apiKey: redacted }))
+      ]
+      for (const { message } of sentences) assert.include(message, "AiSdk.layer of @recourse/ai-sdk")
+    }).pipe(Effect.provide(FetchHttpClient.layer)))
+
   it.effect("refuses an invalid base URL, shown unless it may be a key", () =>
     Effect.gen(function*() {
       const says: Record<string, RegExp> = {
