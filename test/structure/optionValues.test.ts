@@ -1,5 +1,6 @@
 /** Numbers, durations and names in the options of the packages: those of the core are in its own test. */
 import { assert, describe, it } from "@effect/vitest"
+import { AiSdk } from "@recourse/ai-sdk"
 import { Agent, Conversation } from "@recourse/core"
 import { CircuitStore, RunMetrics, RunStore } from "@recourse/durable"
 import { Mcp } from "@recourse/mcp"
@@ -8,15 +9,54 @@ import { Authentication, MemoryRuns, Server } from "@recourse/server"
 import { JsonRepair } from "@recourse/json-repair"
 import { Drive, Experiment, FaultPlan, Laws, type Subject } from "@recourse/testing"
 import * as Certify from "@recourse/testing/Certify"
-import { Effect, Layer, Redacted } from "effect"
-import { FetchHttpClient, HttpRouter } from "effect/http"
+import { Effect, Layer, Redacted, Stream } from "effect"
+import { LanguageModel } from "effect/ai"
+import { FetchHttpClient, HttpClient, HttpRouter } from "effect/http"
 import { refusal, type Row, testOptions } from "../support/optionValues.ts"
 
 const client = (options: object) =>
   Effect.provide(
     OpenAiCompatible.make({ baseUrl: "http://host/v1", model: "m", ...options } as never),
-    FetchHttpClient.layer
+    Layer.succeed(HttpClient.HttpClient, HttpClient.make(() => Effect.never))
   )
+
+const ask = LanguageModel.generateText({ prompt: "Hi" })
+const askStream = LanguageModel.streamText({ prompt: "Hi" })
+
+/** A request with changed settings. */
+const override = (settings: object) =>
+  Effect.flatMap(client({}), (model) =>
+    ask.pipe(
+      OpenAiCompatible.withConfigOverride(settings),
+      Effect.provideService(LanguageModel.LanguageModel, model)
+    ))
+const streamOverride = (settings: object) =>
+  Effect.flatMap(client({}), (model) =>
+    Stream.runDrain(askStream).pipe(
+      Effect.provideService(OpenAiCompatible.ConfigOverride, settings),
+      Effect.provideService(LanguageModel.LanguageModel, model)
+    ))
+
+const neverAnswers = {
+  specificationVersion: "v4",
+  provider: "p",
+  modelId: "m",
+  supportedUrls: {},
+  doGenerate: () => new Promise(() => {}),
+  doStream: () => new Promise(() => {})
+}
+const sdk = (options: object) => AiSdk.layer(neverAnswers as never, options as never)
+const sdkRequest = (options: object) => ask.pipe(AiSdk.withOptions(options), Effect.provide(sdk({})))
+const sdkStream = (options: object) =>
+  Stream.runDrain(askStream).pipe(Effect.provideService(AiSdk.CurrentOptions, options), Effect.provide(sdk({})))
+
+/** Numbers of a request to a model: for all requests, for one, and for one stream. */
+const numbers = (
+  kinds: ReadonlyArray<readonly [Row[0], name: string, good: unknown]>,
+  ways: ReadonlyArray<(options: object) => unknown>
+): ReadonlyArray<Row> =>
+  kinds.flatMap(([kind, name, good]) => ways.map((way): Row => [kind, name, good, (value) => way({ [name]: value })]))
+
 const mcp = (options: object) =>
   Mcp.connect({ name: "s", connect: Mcp.http("http://127.0.0.1:1/mcp"), ...options } as never).pipe(
     Effect.provide(FetchHttpClient.layer)
@@ -71,14 +111,32 @@ const rows: Readonly<Record<string, ReadonlyArray<Row>>> = {
     ["share", "probability", 0.5, (probability) => onModel({ probability })]
   ],
   OpenAiCompatible: [
-    ["time", "timeout", "1 minute", (timeout) => client({ timeout })],
     ["time", "idleTimeout", "1 minute", (idleTimeout) => client({ idleTimeout })],
     ["time", "contentTimeout", "1 minute", (contentTimeout) => client({ contentTimeout })],
     ["limit", "maxBodySize", 1000, (maxBodySize) => client({ maxBodySize })],
-    ["positive", "maxTokens", 1000, (maxTokens) => client({ maxTokens })],
+    ...numbers([
+      ["positive", "maxTokens", 1000],
+      ["finite", "temperature", -0.5],
+      ["share", "topP", 0.5],
+      ["finite", "frequencyPenalty", -1],
+      ["finite", "presencePenalty", 1.5],
+      ["integer", "seed", -1],
+      ["time", "timeout", "1 minute"]
+    ], [client, override, streamOverride]),
     ["limit", "retry.attempts", 2, (attempts) => client({ retry: { attempts } })],
     ["duration", "retry.maxRetryAfter", "1 second", (maxRetryAfter) => client({ retry: { maxRetryAfter } })]
   ],
+  AiSdk: numbers([
+    ["positive", "maxOutputTokens", 1000],
+    ["finite", "temperature", 0.5],
+    ["share", "topP", 0.5],
+    ["count", "topK", 0],
+    ["finite", "frequencyPenalty", -1],
+    ["finite", "presencePenalty", 1.5],
+    ["integer", "seed", -1],
+    ["time", "idleTimeout", "1 minute"],
+    ["time", "contentTimeout", "1 minute"]
+  ], [sdk, sdkRequest, sdkStream]),
   Mcp: [
     ["time", "timeout", "1 minute", (timeout) => mcp({ timeout })],
     ["time", "maxTimeout", "1 minute", (maxTimeout) => mcp({ maxTimeout })],
@@ -107,6 +165,9 @@ testOptions(rows)
 describe("a misspelt option", () => {
   it.each<[string, () => unknown, string]>([
     ["of a client", () => client({ baseURL: "http://host/v1" }), "there is no option \"baseURL\". Use baseUrl"],
+    ["of one request", () => override({ max_tokens: 1 }), "there is no option \"max_tokens\". Use maxTokens"],
+    ["of a request to a model of the AI SDK", () => sdkRequest({ maxTokens: 1 }), "Use maxOutputTokens"],
+    ["of a model of the AI SDK", () => sdk({ temprature: 1 }), "Did you mean \"temperature\"?"],
     ["of a client's retry", () => client({ retry: { times: 2 } }), "there is no option \"retry.times\""],
     ["of a server", () => server({ heartBeat: "1 second" }), "Did you mean \"heartbeat\"?"],
     ["of a fixer", () => JsonRepair.fixer({ maxlength: 1 } as never), "Did you mean \"maxLength\"?"],

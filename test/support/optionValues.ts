@@ -16,6 +16,8 @@ const kinds = {
   cap: noCount,
   /** From 1; `Infinity` is no limit. */
   limit: [...noCount, 0],
+  integer: [Number.NaN, 1.5, -Infinity, Infinity, ...none],
+  finite: [Number.NaN, -Infinity, Infinity, ...none],
   amount: [Number.NaN, -1, Infinity, ...none],
   amountCap: [Number.NaN, -1, ...none],
   share: [Number.NaN, -0.1, 1.1, ...none],

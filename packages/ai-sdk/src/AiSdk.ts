@@ -25,6 +25,7 @@ import * as IdleTimeout from "@recourse/core/IdleTimeout"
 import * as ModelProvider from "@recourse/core/ModelProvider"
 import * as TextCall from "@recourse/core/TextCall"
 import * as Errors from "./internal/errors.ts"
+import { checkModel, checkRequestOptions } from "./internal/optionKinds.ts"
 import * as NormalAnswer from "./internal/normalAnswer.ts"
 import { toCallOptions } from "./internal/request.ts"
 import { leftCall, type Reader, toParts } from "./internal/response.ts"
@@ -177,15 +178,20 @@ export const fetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(
  * Interruption aborts the request. A tool call whose arguments are not JSON has its text as `params`. A stream hands
  * out its tool calls only once the provider has marked the message as complete; one that ends before that fails.
  *
+ * Throws `ConfigurationError` for a model or options that the compiler refuses.
+ *
  * @category constructors
  * @since 0.2.0
  */
 export const make = (model: Model, options: ModelOptions = {}): Effect.Effect<LanguageModel.LanguageModel> => {
+  checkModel(model, options)
   const { codecTransformer = dialectOf(model.provider), ...settings } = options
   const v4 = model.specificationVersion === "v4" ? model : toV4(model)
 
   const prepare = Effect.fnUntraced(function*(method: Errors.Method, request: LanguageModel.ProviderOptions) {
-    const current = merge(settings, yield* CurrentOptions)
+    const ofRequest = yield* CurrentOptions
+    checkRequestOptions(ofRequest)
+    const current = merge(settings, ofRequest)
     const call: LanguageModelV4CallOptions = {
       ...Struct.omit(current, ["idleTimeout", "contentTimeout"]),
       ...(yield* toCallOptions(v4, method, request, codecTransformer))

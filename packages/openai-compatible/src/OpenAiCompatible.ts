@@ -39,7 +39,7 @@ import * as Listing from "./internal/connection/listing.ts"
 import * as Presets from "./Presets.ts"
 import * as Exchange from "./internal/exchange.ts"
 import * as SpanAttributes from "./internal/answer/spanAttributes.ts"
-import { checkClientOptions } from "./internal/optionKinds.ts"
+import { checkClientOptions, checkOverride } from "./internal/optionKinds.ts"
 import { readStrictCalls } from "./internal/request/toolDefinitions.ts"
 import * as Settings from "./Settings.ts"
 import * as SetupError from "./SetupError.ts"
@@ -100,7 +100,9 @@ export const make = (
 
     /** Fixed parts of one request: settings, target, and the exchange in either tool mode. */
     const prepare = (request: LanguageModel.ProviderOptions, stream: boolean, fiber: Fiber.Fiber<unknown, unknown>) => {
-      const settings = Settings.merge<Settings.Override>(base, fiber.getRef(Settings.ConfigOverride))
+      const override = fiber.getRef(Settings.ConfigOverride)
+      checkOverride(override)
+      const settings = Settings.merge<Settings.Override>(base, override)
       const redactor = fiber.getRef(Redaction.Redaction)
       const target: Target.Target = {
         ...configured,

@@ -1,7 +1,7 @@
 /** The options of a client for the run-time check. */
 import * as Check from "@recourse/core/OptionCheck"
 import * as Redacted from "effect/Redacted"
-import type { Settings } from "../Settings.ts"
+import type { Override, Settings } from "../Settings.ts"
 import type { TargetOptions } from "./connection/target.ts"
 
 type Name = keyof TargetOptions | keyof Settings | "maxBodySize" | "retry" | "checkModel"
@@ -14,26 +14,35 @@ const aKey: Check.Kind = {
 
 const aRetry: Check.Kind = { is: (value) => value === false || Check.anObject.is(value), called: "an object, or false" }
 
-const kinds: Readonly<Record<Name, Check.Kind>> = {
+/** JSON has no other number: `NaN` and `Infinity` are `null` on the wire. */
+const aFiniteNumber: Check.Kind = { is: Number.isFinite, called: "a finite number" }
+
+const anInteger: Check.Kind = { is: Number.isSafeInteger, called: "an integer" }
+
+const overrideKinds: Readonly<Record<keyof Override, Check.Kind>> = {
   model: Check.aString,
-  preset: Check.aString,
-  baseUrl: Check.aString,
-  apiKey: aKey,
-  headers: Check.anObject,
-  quirks: Check.anObject,
-  temperature: Check.aNumber,
-  topP: Check.aNumber,
+  temperature: aFiniteNumber,
+  topP: Check.aShare,
   maxTokens: Check.aPositiveCount,
-  frequencyPenalty: Check.aNumber,
-  presencePenalty: Check.aNumber,
-  seed: Check.aNumber,
+  frequencyPenalty: aFiniteNumber,
+  presencePenalty: aFiniteNumber,
+  seed: anInteger,
   stop: Check.listOf(Check.aString),
   parallelToolCalls: Check.aBoolean,
   reasoningEffort: Check.aString,
   timeout: Check.aTimeLimit,
   idleTimeout: Check.aTimeLimit,
   contentTimeout: Check.aTimeLimit,
-  body: Check.anObject,
+  body: Check.anObject
+}
+
+const kinds: Readonly<Record<Name, Check.Kind>> = {
+  ...overrideKinds,
+  preset: Check.aString,
+  baseUrl: Check.aString,
+  apiKey: aKey,
+  headers: Check.anObject,
+  quirks: Check.anObject,
   maxBodySize: Check.aLimit,
   retry: aRetry,
   checkModel: Check.aBoolean
@@ -66,3 +75,7 @@ export const checkClientOptions = (options: Readonly<Partial<Record<Name, unknow
   Check.checkOptions(subject, options, { kinds, otherNames })
   if (options.retry) Check.checkOptions(subject, options.retry, { kinds: retryKinds, otherNames: {} }, "retry.")
 }
+
+/** Throws `ConfigurationError` for an override that the compiler refuses, and for numbers that no server takes. */
+export const checkOverride = (override: Override): void =>
+  Check.checkOptions("OpenAiCompatible.withConfigOverride", override, { kinds: overrideKinds, otherNames })
