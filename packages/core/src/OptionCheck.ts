@@ -18,6 +18,7 @@ export {
   aShare,
   aString,
   aTimeLimit,
+  checkArgument,
   type Checked,
   checkOptions,
   either,

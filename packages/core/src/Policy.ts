@@ -9,6 +9,8 @@ import * as Effect from "effect/Effect"
 import type * as Pipeable from "effect/Pipeable"
 import { pipeArguments } from "effect/Pipeable"
 import { ConfigurationError } from "./ConfigurationError.ts"
+import { checkName } from "./internal/foundation/options/checkName.ts"
+import { aFunction, checkArgument } from "./internal/foundation/options/optionCheck.ts"
 
 /**
  * The call may run.
@@ -264,8 +266,10 @@ export const make = <const A extends Answer, const Asks extends boolean = false>
   name: string,
   decide: (request: Request) => A & Declares<A, Asks>,
   options?: { readonly mayRequestApproval: Asks }
-): Policy<VerdictIn<A> | (true extends Asks ? RequireApproval : never), Effect.Services<A>> =>
-  of(
+): Policy<VerdictIn<A> | (true extends Asks ? RequireApproval : never), Effect.Services<A>> => {
+  checkName("Policy.make", "policy", "limit", name)
+  checkArgument(`Policy "${name}"`, "its decision", decide, aFunction)
+  return of(
     name,
     (request) =>
       Effect.suspend(() => {
@@ -274,6 +278,7 @@ export const make = <const A extends Answer, const Asks extends boolean = false>
       }) as never,
     options?.mayRequestApproval === true
   )
+}
 
 /**
  * A tool that a policy is about: by its name, or by itself. An agent refuses a policy about an unknown tool name, so

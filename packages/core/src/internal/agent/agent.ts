@@ -14,7 +14,14 @@ import { withinLimits } from "./boundary.ts"
 import type { Body } from "./runBody.ts"
 import { withAnswer } from "../history/continuation.ts"
 import { otherRunNames } from "../foundation/options/foreignOptionNames.ts"
-import { aBoolean, anything, aString, checkOptions, type Kind } from "../foundation/options/optionCheck.ts"
+import {
+  aBoolean,
+  anything,
+  aString,
+  checkArgument,
+  checkOptions,
+  type Kind
+} from "../foundation/options/optionCheck.ts"
 import type * as Tool from "../tool/tool.ts"
 import type { Forms } from "./resume/valueCodec.ts"
 import { eventStream, type StreamOptions } from "./eventStream.ts"
@@ -27,6 +34,12 @@ import { emptyTranscript, noRunMessages, type RunRecord, type RunReport } from "
  * @since 0.2.0
  */
 export const TypeId = "~@recourse/core/Agent" as const
+
+/** An agent, made by any constructor or combinator. */
+export const anAgent: Kind = {
+  is: (value) => (typeof value === "object" || typeof value === "function") && value !== null && TypeId in value,
+  called: "an agent, such as Agent.make(\"assistant\", { ... })"
+}
 
 /**
  * Start options of a run.
@@ -204,6 +217,7 @@ export const fromExecute = <In, Out, E, R>(
 
 /** A name that an agent may have. */
 export const named = (name: string): string => {
+  checkArgument("Agent", "its name", name, aString)
   if (name === "") throw new ConfigurationError({ subject: "Agent", problem: "an agent needs a name" })
   return name
 }

@@ -16,15 +16,15 @@ import { checkName } from "../foundation/options/checkName.ts"
 import { PolicyTypeId } from "../recovery/policy.ts"
 import { aSchema } from "../tool/from/schemaKind.ts"
 import { isTool } from "../tool/tool.ts"
-import { TypeId } from "./agent.ts"
+import { anAgent } from "./agent.ts"
 import type { OptionName } from "./options.ts"
 
 const aboutItem = (item: unknown, index: number): string =>
-  (typeof item === "object" || typeof item === "function") && item !== null && TypeId in item
-    ? `holds an agent at index ${index}. Make a tool of it: agent.asTool(...)`
+  anAgent.is(item)
+    ? `holds an agent at index ${index}. Make a tool of it: agent.pipe(Agent.asTool("ask_it", { description }))`
     : `holds ${kindOf(item)} at index ${index} that is no tool. Make it with Tool.make`
 
-const someTools: Kind = {
+export const someTools: Kind = {
   is: (value) => Array.isArray(value) && value.every(isTool),
   called: "a list of tools",
   about: (value) => {

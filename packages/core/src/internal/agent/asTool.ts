@@ -17,11 +17,13 @@ import { CurrentRun } from "../run/run.ts"
 import type { Effects } from "../../Policy.ts"
 import type { ExecuteError, SchemaServices, WriteError } from "../tool/callTypes.ts"
 import { make as makeTool } from "../tool/makeTool.ts"
+import { checkName } from "../foundation/options/checkName.ts"
+import { anObject, checkArgument } from "../foundation/options/optionCheck.ts"
 import type * as Tool from "../tool/tool.ts"
 import { type Call, ToolCall } from "../call/call.ts"
 import { escalate } from "../call/execute/executorAnswers.ts"
 import { Escalated, type Escalation, type InvalidArgs, type InvalidResult, type NotApproved } from "../../ToolError.ts"
-import { type Agent, type Any, type Input, type Output, ownToolsOf } from "./agent.ts"
+import { type Agent, anAgent, type Any, type Input, type Output, ownToolsOf } from "./agent.ts"
 import type { Among, IsStored, Single } from "../foundation/errorTags.ts"
 import type { Inferred } from "../foundation/options/inferredOptions.ts"
 import type { OnlyKnown } from "../foundation/options/misspeltName.ts"
@@ -218,6 +220,9 @@ export const asTool = <
   AgentToolError<E, Resume, Eff, Start>,
   Exclude<R, ToolCall> | SchemaServices<Parameters, Success>
 > => {
+  checkName("Agent.asTool", "tool", "ask_expert", name)
+  checkArgument(`Tool "${name}"`, "its options", options, anObject)
+  checkArgument(`Tool "${name}"`, "its agent", self, anAgent)
   const { run } = self as Agent<Parameters["Type"], Success["Type"], E, R>
   const own = descriptionOf(self)
   const parameters = options.parameters ?? (own && parametersOf(own.input) as Parameters)

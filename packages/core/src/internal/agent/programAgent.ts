@@ -7,7 +7,8 @@ import { type Budget, type BudgetExceeded, caps, type Extension } from "../../Bu
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type * as Policy from "../../Policy.ts"
 import { type OnTainted, policy as quarantine } from "../../Quarantine.ts"
-import { aTimeLimit, checkOptions } from "../foundation/options/optionCheck.ts"
+import { anObject, aTimeLimit, checkArgument, checkOptions } from "../foundation/options/optionCheck.ts"
+import { checkName } from "../foundation/options/checkName.ts"
 import { inputWriter } from "../loop/inputText.ts"
 import { outputReader } from "../loop/outputText.ts"
 import { type Program, toolsWith } from "../loop/program.ts"
@@ -17,6 +18,7 @@ import { agentTools } from "../tool/agentTool.ts"
 import type * as Skill from "../tool/skill.ts"
 import type * as Tool from "../tool/tool.ts"
 import { fromExecute, named } from "./agent.ts"
+import { someTools } from "./agentOptionKinds.ts"
 import { type Compensates, compensatesOf, type Compensating } from "./compensation/compensationOptions.ts"
 import type { Described } from "./modelAgent.ts"
 import { ownToolsOnly } from "./ownTools.ts"
@@ -296,6 +298,9 @@ export const ofCalls = (
   options: CallsOptions,
   program: Partial<Program> & Pick<Program, "given">
 ) => {
+  checkName("Agent.forCalls", "agent", "tools", name)
+  checkArgument(`Agent "${name}"`, "its options", options, anObject)
+  checkArgument(`Agent "${name}"`, "tools", options.tools, someTools)
   const { tools } = options
   uniqueNames(name, namesOf(tools))
   ownToolsOnly(name, options as never, namesOf(tools))

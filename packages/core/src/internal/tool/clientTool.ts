@@ -15,6 +15,11 @@ import { ConfigurationError } from "../../ConfigurationError.ts"
 import { escalateError } from "../recovery/escalate.ts"
 import type { SchemaServices, WriteError } from "./callTypes.ts"
 import { schemaFromJsonSchema } from "./from/jsonSchemaParameters.ts"
+import { checkName } from "../foundation/options/checkName.ts"
+import { otherToolNames } from "../foundation/options/foreignOptionNames.ts"
+import { checkOptions, type Kind } from "../foundation/options/optionCheck.ts"
+import { anObjectSchema } from "./from/schemaKind.ts"
+import { baseKinds } from "./toolOptionKinds.ts"
 import { define } from "./defineTool.ts"
 import { modelDefinition } from "./modelDefinition.ts"
 import { onError } from "./onToolError.ts"
@@ -88,6 +93,17 @@ export interface ClientOptions<
   readonly trust?: Tr
   /** Number of characters of a result that the model reads. Default: the agent's, 32,768. */
   readonly resultLimit?: number | undefined
+}
+
+const clientKinds: Readonly<Record<keyof ClientOptions<never, never, never, never, never>, Kind>> = {
+  description: baseKinds.description,
+  parameters: anObjectSchema,
+  success: baseKinds.success,
+  failure: baseKinds.failure,
+  effects: baseKinds.effects,
+  timeout: baseKinds.timeout,
+  trust: baseKinds.trust,
+  resultLimit: baseKinds.resultLimit
 }
 
 /** The page's failure as the tool's error. */
@@ -193,8 +209,10 @@ export const client = <
   | WriteError<Eff>
   | NotApproved,
   SchemaServices<Parameters, SuccessSchema>
-> =>
-  clientOf(
+> => {
+  checkName("Tool.client", "tool", "position", name)
+  checkOptions(`Tool "${name}"`, options, { kinds: clientKinds, otherNames: otherToolNames })
+  return clientOf(
     AiTool.make(name, {
       description: options.description,
       parameters: options.parameters ?? AiTool.EmptyParams,
@@ -206,6 +224,7 @@ export const client = <
     [],
     options as never
   ) as never
+}
 
 /**
  * A tool that a request declares.

@@ -7,7 +7,8 @@ import type { ToolCall } from "../call/call.ts"
 import { parametersOf } from "../call/execute/lastParameters.ts"
 import type { Among } from "../foundation/errorTags.ts"
 import { fromRecovered, insideRecovery } from "./checkResult.ts"
-import type { Any, BehindRecovery, Params, Tool } from "./tool.ts"
+import { checkArgument } from "../foundation/options/optionCheck.ts"
+import { type Any, type BehindRecovery, isTool, type Params, type Tool } from "./tool.ts"
 import { recoveryOf } from "../foundation/options/hookResult.ts"
 
 /**
@@ -104,6 +105,10 @@ export const onError: {
 } = Function.dual(
   2,
   (self: Any, recover: (call: Any["recovered"], params: Any["recovered"]) => Any["recovered"]): Any => {
+    checkArgument("Tool.onError", "its tool", self, {
+      is: isTool,
+      called: "a tool, such as Tool.make(\"weather\", { ... })"
+    })
     const params = parametersOf(self.parameters)
     const recovered = (tool: Any) => recoveryOf(tool.name, recover)(insideRecovery(tool), params)
     return fromRecovered({

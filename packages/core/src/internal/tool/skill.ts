@@ -1,7 +1,12 @@
 /** Skills: named groups of instructions and tools. A run uses one of them. */
 import type * as Types from "effect/Types"
 import { ConfigurationError } from "../../ConfigurationError.ts"
+import { checkName } from "../foundation/options/checkName.ts"
+import { anArray, aString, checkOptions } from "../foundation/options/optionCheck.ts"
 import type * as Tool from "./tool.ts"
+
+/** Its name may be in the options: a skill is made again of a skill. */
+const kinds = { name: aString, description: aString, instructions: aString, tools: anArray }
 
 /**
  * A named group of instructions and tools.
@@ -46,6 +51,8 @@ export const make = <const Name extends string, const Tools extends Tool.List = 
     readonly tools?: Tools | undefined
   }
 ): Skill<Name, Types.NoInfer<Tools>> => {
+  checkName("Skill.make", "skill", "poetry", name)
+  checkOptions(`Skill "${name}"`, options, { kinds, otherNames: {} })
   if (name === "") throw new ConfigurationError({ subject: "Skill", problem: "a skill needs a name" })
   return {
     name,

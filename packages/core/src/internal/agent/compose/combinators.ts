@@ -13,7 +13,7 @@ import { anyOf, formsOf, plain, tuple } from "../resume/storedValue.ts"
 import type { Steps } from "./steps.ts"
 import type { AgentList, AllTaking, InputOfAll, Repeatable, Taking } from "./agentFit.ts"
 import { resultOrEffect } from "../../foundation/options/hookResult.ts"
-import { aLimit, checkArgument, type Kind } from "../../foundation/options/optionCheck.ts"
+import { aLimit, anObject, checkArgument, type Kind } from "../../foundation/options/optionCheck.ts"
 import { isPromiseLike } from "../../foundation/options/valueKind.ts"
 
 /** Codecs of the input and output of one of several agents. */
@@ -87,13 +87,15 @@ export const andThen: {
   <In, Out, E, R, Out2, E2, R2>(
     self: Agent<In, Out, E, R>,
     that: Agent<Out, Out2, E2, R2>
-  ): Composed<In, Out2, E | E2, R | R2> =>
-    compose(
+  ): Composed<In, Out2, E | E2, R | R2> => {
+    const forms = { input: formsOf(self).input, output: formsOf(that).output }
+    return compose(
       `${self.name} > ${that.name}`,
       [self, that],
-      { input: formsOf(self).input, output: formsOf(that).output },
+      forms,
       (steps, input) => Effect.flatMap(steps.agent(self, input as In), (output) => steps.agent(that, output))
     ) as never
+  }
 )
 
 /**
@@ -330,6 +332,7 @@ export const route = <
   R2 | Services<Agents[keyof Agents]>,
   StartErrorOf<E2, Chooser> | StartError<Agents[keyof Agents]>
 > => {
+  checkArgument("Agent.route", "its agents", agents, anObject)
   const parts: ReadonlyArray<Any> = Object.values(agents)
   return compose(
     name,

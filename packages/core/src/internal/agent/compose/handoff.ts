@@ -5,7 +5,7 @@ import * as Prompt from "effect/ai/Prompt"
 import { ConfigurationError } from "../../../ConfigurationError.ts"
 import { ExecutionError } from "../../../ToolError.ts"
 import { decodePrompt, encodePrompt } from "../../foundation/json/promptJson.ts"
-import { aCap, checkArgument } from "../../foundation/options/optionCheck.ts"
+import { aCap, anObject, checkArgument } from "../../foundation/options/optionCheck.ts"
 import { withoutCalls, withTaintOf } from "../../history/remainingCalls.ts"
 import { mend } from "../../history/mendHistory.ts"
 import type { RunRecord } from "../../run/runEntries.ts"
@@ -131,6 +131,8 @@ export const handoff = <const Agents>(
   Services<Agents[keyof Agents]>,
   StartError<Agents[keyof Agents]>
 > => {
+  checkArgument("Agent.handoff", "its options", options, anObject)
+  checkArgument("Agent.handoff", "agents", options.agents, anObject)
   const { start, times = 5 } = options
   checkArgument(`Agent "${name}"`, "times", times, aCap)
   const agents = options.agents as Readonly<Record<string, Talks>>

@@ -23,7 +23,8 @@ import { begin, type BeginError, type BeginOptions, type Turn } from "../../conv
 import type { EndOptions } from "../../conversation/turnEvents.ts"
 import type { RunRecord } from "../../run/runEntries.ts"
 import { WriteNotStored } from "../../run/writes/writeLog.ts"
-import type { Agent } from "../agent.ts"
+import { anObject, aString, checkArgument } from "../../foundation/options/optionCheck.ts"
+import { type Agent, anAgent } from "../agent.ts"
 import { eventStream, type StreamOptions as AgentStreamOptions } from "../eventStream.ts"
 import { type Mode, plain } from "../runMode.ts"
 import type { Resumable } from "./resumableRun.ts"
@@ -159,12 +160,22 @@ export interface SendOptions extends Omit<BeginOptions, "regenerate" | "takeOver
 export const send = <Out, E, R>(
   agent: Agent<Prompt.Prompt, Out, E, R>,
   options: SendOptions
-): Effect.Effect<Sent<Out, E>, BeginError, R | Conversations> =>
-  inTurn(
+): Effect.Effect<Sent<Out, E>, BeginError, R | Conversations> => {
+  checkChat("Conversation.send", agent, options)
+  return inTurn(
     options,
     options,
     ({ prompt }, mode) => agent.runIn(prompt, { ...mode, runId: options.runId })
   )
+}
+
+const checkChat = (subject: string, agent: unknown, options: unknown): void => {
+  checkArgument(subject, "its agent", agent, anAgent)
+  checkArgument(subject, "its options", options, anObject)
+  const { owner, thread } = options as Partial<ThreadKey>
+  checkArgument(subject, "owner", owner, aString)
+  checkArgument(subject, "thread", thread, aString)
+}
 
 /**
  * Options to resume a run of a chat.
@@ -265,8 +276,9 @@ export const stream: {
 } = <Out, E, R, Resume>(
   agent: Agent<Prompt.Prompt, Out, E, R> | (Resumable<Prompt.Prompt, Out, E, R, Resume> & { readonly name: string }),
   options: AgentStreamOptions & (SendOptions | ResumeOptions)
-): Stream.Stream<AgentEvent, E | WriteError | BeginError | Refusals, R | Resume | Conversations> =>
-  "decisions" in options
+): Stream.Stream<AgentEvent, E | WriteError | BeginError | Refusals, R | Resume | Conversations> => {
+  checkChat("Conversation.stream", agent, options)
+  return "decisions" in options
     ? streamed<E, R | Resume>(options, options, (turn, mode) => {
       const waits = agent as Resumable<Prompt.Prompt, Out, E, R, Resume> & { readonly name: string }
       return failWaiting(agent.name, proceed(waits, turn, options.decisions, mode))
@@ -276,6 +288,7 @@ export const stream: {
       options,
       ({ prompt }, mode) => (agent as Agent<Prompt.Prompt, Out, E, R>).runIn(prompt, { ...mode, runId: options.runId })
     )
+}
 
 type Refusals = ApprovalRequired | SnapshotRefused | DecisionRefused
 

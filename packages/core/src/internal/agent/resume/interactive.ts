@@ -12,7 +12,8 @@ import { ConfigurationError } from "../../../ConfigurationError.ts"
 import { CurrentJournal } from "../../../Journal.ts"
 import { withDefects } from "../../foundation/failureWithDefect.ts"
 import * as WebCrypto from "effect/crypto/WebCrypto"
-import { type Agent, fromExecute } from "../agent.ts"
+import { aFunction, checkArgument } from "../../foundation/options/optionCheck.ts"
+import { type Agent, anAgent, fromExecute } from "../agent.ts"
 import type { Mode } from "../runMode.ts"
 import type { StartError } from "../compose/composedAgent.ts"
 import { type DescriptionOf, descriptionOf } from "../modelAgent.ts"
@@ -60,6 +61,11 @@ const proceedOwn = <In>(agent: Resumable<In, unknown, unknown, unknown>, from: F
   const { snapshot } = from
   const isOwn = (error: unknown) => error instanceof SnapshotRefused && isRefusalOf(error, snapshot as Snapshot)
   return Effect.catchCause(outcome, (cause) => Effect.failCause(withDefects(cause, isOwn)))
+}
+
+const checkInteractive = (ask: unknown, agent: unknown): void => {
+  checkArgument("Approval.interactive", "its function that asks", ask, aFunction)
+  checkArgument("Approval.interactive", "its agent", agent, anAgent)
 }
 
 /**
@@ -123,6 +129,7 @@ export const interactive =
     >
     & DescriptionOf<Self> =>
   {
+    checkInteractive(ask, self)
     const { declared, name }: Agent<In, Out, E, R> = self
     if (!isResumable<In>(self)) {
       const problem = "it cannot wait: make the agents within it interactive"

@@ -4,7 +4,8 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import { decodePrompt, encodePrompt } from "../../foundation/json/promptJson.ts"
-import type { Any } from "../agent.ts"
+import { checkArgument } from "../../foundation/options/optionCheck.ts"
+import { anAgent, type Any } from "../agent.ts"
 import type { Form, Forms } from "./valueCodec.ts"
 import { descriptionOf } from "../modelAgent.ts"
 
@@ -79,6 +80,7 @@ export const tuple = (forms: ReadonlyArray<Form>): Form => ({
 
 /** Codecs of an agent's input and output: by its schemas if it has some. */
 export const formsOf = (agent: Any): Forms => {
+  checkArgument("Agent", "a part of it", agent, anAgent)
   const forms = agent.declared?.forms
   if (forms !== undefined) return forms
   const schemas = descriptionOf(agent)

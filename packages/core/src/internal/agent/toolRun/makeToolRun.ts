@@ -10,7 +10,7 @@ import { CurrentSyncListener, type SyncListener } from "../../../AgentEventListe
 import type { OnTainted } from "../../../Quarantine.ts"
 import type { SnapshotKey } from "../../approval/snapshotKey.ts"
 import { type CallPort, type CallServer, serveCalls } from "../../loop/callServer.ts"
-import { aLimit, checkArgument } from "../../foundation/options/optionCheck.ts"
+import { aLimit, anObject, checkArgument } from "../../foundation/options/optionCheck.ts"
 import { checkName } from "../../foundation/options/checkName.ts"
 import type * as Tool from "../../tool/tool.ts"
 import type { Agent } from "../agent.ts"
@@ -52,6 +52,7 @@ type Given = ToolRunOptions<Tool.List, unknown> & Compensating<unknown>
 
 /** The agent whose one run serves the calls of the loop. */
 const servingAgent = (name: string, options: Given, port: CallPort): Agent<undefined, void, unknown, unknown> => {
+  checkArgument(`ToolRun "${name}"`, "its options", options, anObject)
   const { repeatedCalls = 4, repeatedFailures = 3 } = options
   checkArgument(`ToolRun "${name}"`, "repeatedCalls", repeatedCalls, aLimit)
   checkArgument(`ToolRun "${name}"`, "repeatedFailures", repeatedFailures, aLimit)

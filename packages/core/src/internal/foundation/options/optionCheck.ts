@@ -245,7 +245,12 @@ export const checkOption = (subject: string, name: string, value: unknown, kind:
   if (value !== undefined) checkArgument(subject, name, value, kind)
 }
 
-/** Throws `ConfigurationError` for an argument of another kind. */
+/**
+ * Throws `ConfigurationError` for an argument of another kind.
+ *
+ * @category guards
+ * @since 0.2.0
+ */
 export const checkArgument = (subject: string, name: string, value: unknown, kind: Kind): void => {
   if (kind.is(value)) return
   const problem = kind.about?.(value) ?? `is ${shown(value)} and has to be ${kind.called}`
