@@ -23,7 +23,15 @@ import {
 } from "@recourse/core/Runs"
 import { type CronOptions, starting } from "./internal/service/cron.ts"
 import { type HaveSchemas, RunCancelled, RunFailed, VersionStopped } from "./internal/agent/errors.ts"
-import { type Approvals, askingOf, checkOptionNames, type Options, queueOf } from "./internal/agent/options.ts"
+import {
+  type Approvals,
+  askingOf,
+  checkAgent,
+  checkAgents,
+  checkOptionNames,
+  type Options,
+  queueOf
+} from "./internal/agent/options.ts"
 import { compensationOf } from "./internal/run/compensation.ts"
 import { checkingOf, explainingOf, proceedingOf } from "./internal/run/startOrResume.ts"
 import { Changes } from "./internal/run/changes.ts"
@@ -150,6 +158,7 @@ export const make = <
   ...[options]: [In, Out] extends [string, string] ? [options?: Options<Input, Output, Errors, AR>]
     : [options: Options<Input, Output, Errors, AR>]
 ): Durable<In, Out, Errors["Type"], Exclude<R, SnapshotKey> | NoInfer<AR>> => {
+  checkAgent(agent)
   const input = inputCodec((options?.input ?? Schema.String) as Schema.Top)
   const output = Schema.toCodecJson((options?.output ?? Schema.String) as Schema.Top)
   const errors = Schema.toCodecJson((options?.errors ?? Schema.Never) as Schema.Top)
@@ -285,6 +294,7 @@ export const layer = <const Agents extends ReadonlyArray<Any>>(
   agents: Agents,
   options?: RunnerOptions
 ): Layer.Layer<Runs, never, RunStore | Exclude<Services<Agents[number]>, Runs>> => {
+  checkAgents(agents)
   const runnerOptions = runnerOptionsOf(options)
   const { poll } = runnerOptions
   return Layer.effect(

@@ -10,6 +10,7 @@ import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
+import * as OptionCheck from "@recourse/core/OptionCheck"
 import { bearerToken, cookie } from "./internal/http/credentials.ts"
 import { hostName, hostOf, isOwnHost } from "./internal/http/ownHost.ts"
 import { secretOf } from "./internal/secretOf.ts"
@@ -159,6 +160,12 @@ export const layerAnonymous = (
   })
 }
 
+const someTokens = OptionCheck.listOf({
+  is: (value) =>
+    OptionCheck.anObject.is(value) && OptionCheck.anObject.is((value as { readonly principal?: unknown }).principal),
+  called: "{ token: Redacted.make(\"...\"), principal: { id: \"ada\" } }"
+})
+
 /**
  * Authentication by bearer tokens that the program knows. Tokens are compared by their digests, so that the time of an
  * answer does not leak them. The server does not start with a token that is unset or empty: it dies with
@@ -173,6 +180,7 @@ export const layerBearer = (
   Layer.effect(
     Authentication,
     Effect.gen(function*() {
+      OptionCheck.checkArgument("Authentication.layerBearer", "its argument", tokens, someTokens)
       const known = new Map<string, Principal>()
       for (const { principal, token } of tokens) {
         known.set(

@@ -3,8 +3,9 @@ import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type * as Agent from "@recourse/core/Agent"
+import * as Agent from "@recourse/core/Agent"
 import * as OptionCheck from "@recourse/core/OptionCheck"
+import * as Predicate from "effect/Predicate"
 import { Runs } from "@recourse/core/Runs"
 import { MemoryRuns } from "./internal/runs/memoryRuns.ts"
 import { type Servable, servedAgents } from "./internal/runs/served.ts"
@@ -25,8 +26,13 @@ export interface Options<Agents extends ReadonlyArray<Servable>> {
   readonly gracePeriod?: Duration.Input | undefined
 }
 
+const someAgents = OptionCheck.listOf({
+  is: (value) => Predicate.hasProperty(value, Agent.TypeId),
+  called: "agents, each made by Agent.make"
+})
+
 const kinds: Readonly<Record<keyof Options<[]>, OptionCheck.Kind>> = {
-  agents: OptionCheck.anArray,
+  agents: someAgents,
   capacity: OptionCheck.aLimit,
   gracePeriod: OptionCheck.aDuration
 }
@@ -45,6 +51,7 @@ export const layer = <const Agents extends ReadonlyArray<Servable>>(
     Runs,
     Effect.gen(function*() {
       OptionCheck.checkOptions("MemoryRuns", options, { kinds, otherNames: { maxRuns: "capacity" } })
+      OptionCheck.checkArgument("MemoryRuns", "agents", options.agents, someAgents)
       const context = yield* Effect.context<Agent.Services<Agents[number]>>()
       const agents = servedAgents(options.agents, context as Context.Context<never>)
       const runs = new MemoryRuns(agents, options.capacity ?? 1000, yield* Effect.scope)

@@ -172,8 +172,13 @@ const aRate: OptionCheck.Kind = {
 
 const rateKinds = { limit: OptionCheck.aPositiveCount, window: OptionCheck.anInterval }
 
+const someCards = OptionCheck.listOf({
+  is: (value) => OptionCheck.anObject.is(value) && OptionCheck.aString.is((value as Partial<AgentCard>).name),
+  called: "descriptions: { name, description, tools }"
+})
+
 const kinds: Readonly<Record<keyof Options, OptionCheck.Kind>> = {
-  agents: OptionCheck.anArray,
+  agents: someCards,
   hiddenTools: OptionCheck.listOf(OptionCheck.aString),
   origins: OptionCheck.listOf(OptionCheck.aString),
   maxBodyBytes: OptionCheck.aPositiveCount,
@@ -192,6 +197,7 @@ const kinds: Readonly<Record<keyof Options, OptionCheck.Kind>> = {
 /** Throws `ConfigurationError` for options that the compiler refuses. */
 const checkServerOptions = (options: Options): void => {
   OptionCheck.checkOptions("Server", options, { kinds, otherNames: { cors: "origins", maxBodySize: "maxBodyBytes" } })
+  OptionCheck.checkArgument("Server", "agents", options.agents, someCards)
   for (const name of ["rateLimit", "wrongCredentials"] as const) {
     if (!options[name]) continue
     OptionCheck.checkOptions("Server", options[name], { kinds: rateKinds, otherNames: {} }, `${name}.`)

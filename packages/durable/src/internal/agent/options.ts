@@ -2,11 +2,37 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
+import * as Agent from "@recourse/core/Agent"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
+import { checkArgument, type Kind } from "@recourse/core/OptionCheck"
+import * as Predicate from "effect/Predicate"
 import type * as Asking from "./approvalReminders.ts"
 import type { Question } from "./approvalReminders.ts"
 import { checkName, timeOf } from "../store/requests.ts"
 import type { Queue as StoredQueue } from "../store/store.ts"
+
+const anAgent: Kind = {
+  is: (value) => Predicate.hasProperty(value, Agent.TypeId),
+  called: "an agent, such as Agent.make(\"clerk\", { ... })"
+}
+
+/** Throws `ConfigurationError` for arguments of `Durable.make` that the compiler refuses. */
+export const checkAgent = (agent: unknown): void => checkArgument("Durable.make", "its first argument", agent, anAgent)
+
+const someDurables: Kind = {
+  is: (value) => Array.isArray(value) && value.every((one) => Predicate.hasProperty(one, "definition")),
+  called: "a list of durable agents: [Durable.make(agent)]",
+  about: (value) => {
+    if (!Array.isArray(value)) return undefined
+    const index = value.findIndex((one) => !Predicate.hasProperty(one, "definition"))
+    return `have at index ${index} ${
+      anAgent.is(value[index]) ? "an agent that is not durable" : "a value that is no durable agent"
+    }. Make it durable: Durable.make(agent)`
+  }
+}
+
+/** Throws `ConfigurationError` for agents of a layer that the compiler refuses. */
+export const checkAgents = (agents: unknown): void => checkArgument("Durable.layer", "its agents", agents, someDurables)
 
 /**
  * Requests for decisions to people.

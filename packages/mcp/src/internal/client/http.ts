@@ -27,6 +27,7 @@ import type { HttpOptions } from "./httpOptions.ts"
 import * as Inbox from "./inbox.ts"
 import { isRequest, own, replyTo } from "./messages.ts"
 import * as Peer from "./peer.ts"
+import { checkConnection } from "./serverOptionKinds.ts"
 import { adapterOf, type ProtocolVersion, stateless } from "./protocols.ts"
 import { resumedEvents } from "./resumedStream.ts"
 import { sse } from "./sse.ts"
@@ -231,8 +232,10 @@ const olderTransport = (url: string | URL, options: HttpOptions, refusal: McpCli
  * @category constructors
  * @since 0.2.0
  */
-export const http = (url: string | URL, options: HttpOptions = {}): Connect<HttpClient.HttpClient> =>
-  Effect.catch(streamable(url, options), (refusal) => olderTransport(url, options, refusal))
+export const http = (url: string | URL, options: HttpOptions = {}): Connect<HttpClient.HttpClient> => {
+  checkConnection("http", url, options)
+  return Effect.catch(streamable(url, options), (refusal) => olderTransport(url, options, refusal))
+}
 
 const streamable = (url: string | URL, options: HttpOptions): Connect<HttpClient.HttpClient> =>
   Effect.gen(function*() {

@@ -1,6 +1,8 @@
 /** The options of a server and its tools for the run-time check. */
 import * as Check from "@recourse/core/OptionCheck"
+import { isTool } from "@recourse/core/Tool"
 import * as Effect from "effect/Effect"
+import * as ChildProcess from "effect/process/ChildProcess"
 
 const kinds = {
   name: Check.aString,
@@ -24,5 +26,36 @@ type OptionName = keyof typeof kinds
 const otherNames = { url: "connect: Mcp.http(url)", command: "connect: Mcp.stdio(command)", transport: "connect" }
 
 /** Throws `ConfigurationError` for options that the compiler refuses. */
-export const checkServerOptions = (options: { readonly [Name in OptionName]?: unknown }): void =>
-  Check.checkOptions(`MCP server "${String(options.name)}"`, options, { kinds, otherNames })
+export const checkServerOptions = (options: { readonly [Name in OptionName]?: unknown } | undefined): void => {
+  const subject = `MCP server "${String(options?.name)}"`
+  Check.checkOptions(subject, options, { kinds, otherNames })
+  for (const name of ["name", "connect"] as const) Check.checkArgument(subject, name, options?.[name], kinds[name])
+}
+
+const aCommand: Check.Kind = {
+  is: ChildProcess.isCommand,
+  called: "a command: ChildProcess.make(\"npx\", [\"-y\", \"the-server\"]) of effect/process"
+}
+
+const aUrl: Check.Kind = {
+  is: (value) => value instanceof URL || (typeof value === "string" && URL.canParse(value)),
+  called: "a URL, such as https://example.com/mcp"
+}
+
+const connectKinds = { protocol: Check.aString, headers: Check.anObject }
+
+/** Throws `ConfigurationError` for arguments of a way to a server that the compiler refuses, and for an address that is none. */
+export const checkConnection = (way: "stdio" | "http" | "sse", target: unknown, options: unknown): void => {
+  const subject = `Mcp.${way}`
+  if (way === "stdio") Check.checkArgument(subject, "its command", target, aCommand)
+  else Check.checkArgument(subject, "its address", target, aUrl)
+  Check.checkOptions(subject, options, { kinds: connectKinds, otherNames: {} })
+}
+
+const aTool: Check.Kind = { is: isTool, called: "tools, each made by Tool.make or Agent.asTool" }
+
+/** Throws `ConfigurationError` for options of served tools that the compiler refuses. */
+export const checkServed = (options: { readonly tools?: unknown } | undefined): void => {
+  Check.checkArgument("Mcp.layerServer", "its options", options, Check.anObject)
+  Check.checkArgument("Mcp.layerServer", "tools", options?.tools, Check.listOf(aTool))
+}

@@ -16,6 +16,7 @@ import { CurrentExchange } from "./exchange.ts"
 import type { HttpOptions } from "./httpOptions.ts"
 import * as Inbox from "./inbox.ts"
 import * as Peer from "./peer.ts"
+import { checkConnection } from "./serverOptionKinds.ts"
 import { adapterOf } from "./protocols.ts"
 
 /** effect does not export the mark of its transports. */
@@ -154,11 +155,13 @@ const open = Effect.fnUntraced(function*(
  * @category constructors
  * @since 0.2.0
  */
-export const sse = (url: string | URL, options: HttpOptions = {}): Connect<HttpClient.HttpClient> =>
-  Effect.gen(function*() {
+export const sse = (url: string | URL, options: HttpOptions = {}): Connect<HttpClient.HttpClient> => {
+  checkConnection("sse", url, options)
+  return Effect.gen(function*() {
     const inbox = Inbox.make()
     const { failed, transport } = yield* open(url, options, inbox)
     const { client, peer } = yield* Peer.connect(() => Effect.succeed(transport), options.protocol, inbox)
     if (Peer.mustListen(peer)) yield* Effect.forkScoped(Effect.ignore(transport.request(Peer.listen)))
     return { client, peer, isAlive: Effect.map(Deferred.isDone(failed), (isDone) => !isDone) }
   })
+}

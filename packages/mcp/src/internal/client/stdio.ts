@@ -14,6 +14,7 @@ import * as Inbox from "./inbox.ts"
 import { lineReader } from "./lines.ts"
 import { isNotification, messagesIn } from "./messages.ts"
 import * as Peer from "./peer.ts"
+import { checkConnection } from "./serverOptionKinds.ts"
 import { adapterOf, type ProtocolVersion } from "./protocols.ts"
 
 /**
@@ -129,8 +130,9 @@ const makeErrorOutput = Effect.gen(function*() {
 export const stdio = (
   command: ChildProcess.Command,
   options: ConnectOptions = {}
-): Connect<ChildProcessSpawner.ChildProcessSpawner> =>
-  Effect.gen(function*() {
+): Connect<ChildProcessSpawner.ChildProcessSpawner> => {
+  checkConnection("stdio", command, options)
+  return Effect.gen(function*() {
     const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
     const inbox = Inbox.make()
     const errorOutput = yield* makeErrorOutput
@@ -172,3 +174,4 @@ export const stdio = (
     )
     return { client, isAlive, peer }
   })
+}

@@ -10,6 +10,7 @@ import * as Redacted from "effect/Redacted"
 import * as McpSchema from "effect/ai/McpSchema"
 import * as McpServer from "effect/ai/McpServer"
 import * as WebCrypto from "effect/crypto/WebCrypto"
+import { checkServed } from "../client/serverOptionKinds.ts"
 import { failed } from "./answer.ts"
 import { failureOf, run, type Runner } from "./call.ts"
 import { descriptorOf } from "./descriptor.ts"
@@ -108,8 +109,9 @@ export const layerServer = <
     & {
       readonly [K in keyof O]: K extends never ? O[K] : K extends keyof ServerOptions<[]> ? unknown : never
     }
-): Layer.Layer<never, never, McpServer.McpServer | ServerServices<Tools, O>> =>
-  Layer.effectDiscard(Effect.gen(function*() {
+): Layer.Layer<never, never, McpServer.McpServer | ServerServices<Tools, O>> => {
+  checkServed(options)
+  return Layer.effectDiscard(Effect.gen(function*() {
     const { clientOf, name = "mcp" } = options
     const runner = Agent.forCalls(name, options as never) as unknown as Runner
     const server = yield* McpServer.McpServer
@@ -146,3 +148,4 @@ export const layerServer = <
       })
     }
   })) as never
+}
