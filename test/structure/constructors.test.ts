@@ -6,6 +6,7 @@ import { Durable, RunStore } from "@recourse/durable"
 import { Mcp } from "@recourse/mcp"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Authentication, MemoryRuns, Server } from "@recourse/server"
+import { FaultPlan, FaultSuite, Laws, ScriptedModel, Simulation, Subject } from "@recourse/testing"
 import { Effect, Layer } from "effect"
 import { McpServer } from "effect/ai"
 import { FetchHttpClient, HttpRouter } from "effect/http"
@@ -14,6 +15,12 @@ import { refusal } from "../support/optionValues.ts"
 const agent = Agent.fromFunction("a", (text: string) => Effect.succeed(text))
 const tool = Tool.make("t", { execute: () => Effect.void })
 const durable = Durable.make(agent)
+
+const subject = Subject.make({
+  agent,
+  tools: [],
+  scenarios: { first: { input: "Hi", model: [ScriptedModel.text("Hi")] } }
+})
 
 type Row = readonly [
   constructor: string,
@@ -150,6 +157,17 @@ const rows: ReadonlyArray<Row> = [
   ["MemoryRuns.layer", "an object", MemoryRuns.layer, ...notAnObject],
   ["MemoryRuns.layer", "Agent.make", MemoryRuns.layer, [{}], [{ agents: ["a"] }], [{ agents: [{ name: "a" }] }]],
   ["Authentication.layerBearer", "principal", Authentication.layerBearer, ...notAnObject, [["token"]], [{}]],
+  ["ScriptedModel.layer", "ScriptedModel.text", ScriptedModel.layer, [undefined], [["Hello"]], [3]],
+  ["Subject.make", "an object", Subject.make, ...notAnObject],
+  ["Subject.make", "an agent, such as", Subject.make, [{}], [{ agent: "a" }], [{ agent: tool }]],
+  ["Subject.make", "scenarios", Subject.make, [{ agent, tools: [] }], [{ agent, tools: [], scenarios: ["a"] }]],
+  ["Simulation.run", "a subject: Subject.make", Simulation.run, ...noAgent, [agent]],
+  ["Simulation.run", "a scenario of the subject: first", Simulation.run, [subject], [subject, "first"]],
+  ["Laws.check", "a subject: Subject.make", Laws.check, ...noAgent, [agent]],
+  ["FaultSuite.run", "a subject: Subject.make", FaultSuite.run, ...noAgent, [agent]],
+  ["FaultPlan.make", "a list of faults", FaultPlan.make, ...notAnObject.filter(([one]) => !Array.isArray(one)), [[
+    "a"
+  ]]],
   ["OpenAiCompatible.layer", "an object", (options) => web(OpenAiCompatible.layer(options)), ...notAnObject],
   ["AiSdk.layer", "a model of an AI SDK provider", AiSdk.layer, [undefined], [{}], [["a"]], [null]],
   ["AiSdk.layer", "anthropic(\"claude-…\")", AiSdk.layer, ["anthropic/claude"], [() => {}]]

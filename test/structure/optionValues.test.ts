@@ -7,7 +7,7 @@ import { Mcp } from "@recourse/mcp"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Authentication, MemoryRuns, Server } from "@recourse/server"
 import { JsonRepair } from "@recourse/json-repair"
-import { Drive, Experiment, FaultPlan, Laws, type Subject } from "@recourse/testing"
+import { Drive, Experiment, FaultPlan, Laws, ScriptedModel, Subject } from "@recourse/testing"
 import * as Certify from "@recourse/testing/Certify"
 import { Effect, Layer, Redacted, Stream } from "effect"
 import { LanguageModel } from "effect/ai"
@@ -73,9 +73,15 @@ const inMemory = <A, E>(layer: Layer.Layer<A, E, RunStore.RunStore>) => Layer.pr
 const experiment = (options: object) =>
   Experiment.run({ title: "x", cases: [], agents: { a: agent }, scorers: {}, ...options } as never)
 
+const subject = Subject.make({
+  agent,
+  tools: [],
+  scenarios: { default: { input: "Hi", model: [ScriptedModel.text("Hi")] } }
+})
+
 /** A check that would run the subject: only its options are of interest. */
 const laws = (options: object) =>
-  Laws.check({ name: "s", agent, scenarios: {} } as unknown as Subject.Subject<string, string, never>, {
+  Laws.check(subject, {
     runs: 1,
     laws: [],
     ...options

@@ -481,6 +481,11 @@ export const onAudit = (fault: CallbackFault, options?: When): Injection => ({
  */
 export const onModel = (fault: ModelFault, options?: When): Injection => ({ fault, ...at(options) })
 
+const someFaults: OptionCheck.Kind = {
+  is: (value) => Array.isArray(value) && value.every(OptionCheck.anObject.is),
+  called: "a list of faults: [FaultPlan.onTool(\"weather\", { type: \"timeout\" })]"
+}
+
 /**
  * Makes a plan.
  *
@@ -507,6 +512,7 @@ export const make = (
   injections: ReadonlyArray<Injection>,
   options: { readonly seed?: number } = {}
 ): FaultPlan => {
+  OptionCheck.checkArgument("FaultPlan.make", "its first argument", injections, someFaults)
   OptionCheck.checkOptions("FaultPlan.make", options, { kinds: { seed: OptionCheck.aNumber }, otherNames: {} })
   return { seed: options.seed ?? 1, injections }
 }

@@ -7,7 +7,7 @@ import { prepareCase, type Prepared } from "./internal/suite/prepareCase.ts"
 import { type SuiteError, suiteError } from "./internal/suite/suiteError.ts"
 import { FaultSuite } from "./internal/suite/suiteFile.ts"
 import * as Simulation from "./Simulation.ts"
-import type { Subject } from "./Subject.ts"
+import { checkSubject, type Subject } from "./Subject.ts"
 
 export { SuiteError } from "./internal/suite/suiteError.ts"
 export { Case, FaultSuite } from "./internal/suite/suiteFile.ts"
@@ -176,6 +176,7 @@ export const run = <In, Out, E>(
   options?: Options
 ): Effect.Effect<SuiteReport, SuiteError> =>
   Effect.gen(function*() {
+    checkSubject("FaultSuite.run", subject)
     const prepared = yield* prepareAll(subject, suite, options)
     const cases: Array<CaseReport> = []
     for (const one of prepared) {

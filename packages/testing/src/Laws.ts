@@ -17,7 +17,7 @@ import { startLawCheck } from "./internal/laws/lawCheck.ts"
 import { pauseLaws } from "./internal/laws/pauseLaws.ts"
 import { runLaws } from "./internal/laws/runLaws.ts"
 import { worldLaws } from "./internal/laws/worldLaws.ts"
-import type { Subject } from "./Subject.ts"
+import { checkSubject, type Subject } from "./Subject.ts"
 
 export type { Counts, Missed } from "./internal/laws/coverage.ts"
 export type { Law, Trial, Violation } from "./internal/laws/law.ts"
@@ -160,6 +160,7 @@ export const check = <In, Out, E>(
   subject: Subject<In, Out, E>,
   options: Options = {}
 ): Effect.Effect<LawsReport, LawBroken> => {
+  checkSubject("Laws.check", subject)
   OptionCheck.checkOptions("Laws.check", options, { kinds, otherNames: { plans: "runs" } })
   const names = options.laws ?? Object.keys(all) as ReadonlyArray<LawName>
   const laws: ReadonlyArray<readonly [string, Law]> = [

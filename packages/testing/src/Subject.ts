@@ -2,11 +2,12 @@
 import { Layer, type Types } from "effect"
 import type { LanguageModel } from "effect/ai"
 import {
-  type Agent,
+  Agent,
   type Approval,
   type Budget,
   ConfigurationError,
   IdempotencyLedger,
+  OptionCheck,
   type Tool
 } from "@recourse/core"
 import { snapshotKey } from "./internal/simulation/snapshotKey.ts"
@@ -70,6 +71,19 @@ export interface Subject<in out In, out Out, out E> {
 export const isSubject = (u: unknown): u is Subject<unknown, unknown, unknown> =>
   typeof u === "object" && u !== null && TypeId in u
 
+/** @internal Throws `ConfigurationError` for a value that is no subject. */
+export const checkSubject = (user: string, subject: unknown): void =>
+  OptionCheck.checkArgument(user, "its first argument", subject, {
+    is: isSubject,
+    called: "a subject: Subject.make({ agent, scenarios })"
+  })
+
+const anAgent: OptionCheck.Kind = {
+  is: (value) =>
+    (OptionCheck.anObject.is(value) || OptionCheck.aFunction.is(value)) && Agent.TypeId in (value as object),
+  called: "an agent, such as Agent.make(\"shop\", { ... })"
+}
+
 /**
  * A scenario as it is declared: turns are played as `ScriptedModel.steps` plays them.
  *
@@ -109,7 +123,10 @@ export const make = <In, Out, E, R extends Provided>(options: {
   readonly failures?: Subject<In, Out, E>["failures"] | undefined
   readonly outsiders?: ReadonlyArray<string> | undefined
 }): Subject<In, Out, E> => {
+  OptionCheck.checkArgument("Subject.make", "its options", options, OptionCheck.anObject)
   const { agent, budget, failures, outsiders, scenarios } = options
+  OptionCheck.checkArgument("Subject.make", "agent", agent, anAgent)
+  OptionCheck.checkArgument("Subject.make", "scenarios", scenarios, OptionCheck.anObject)
   const tools = options.tools ?? agent.declared?.tools
   if (tools === undefined) {
     throw new ConfigurationError.ConfigurationError({

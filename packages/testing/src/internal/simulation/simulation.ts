@@ -1,10 +1,10 @@
 /** Simulation: one run of a subject under a plan of faults, in virtual time, with everything observed. */
 import { Context, Effect, Layer, Random } from "effect"
-import { StoreTimeout } from "@recourse/core"
+import { OptionCheck, StoreTimeout } from "@recourse/core"
 import * as FaultPlan from "../../FaultPlan.ts"
 import * as ScriptedModel from "../../ScriptedModel.ts"
 import * as SideEffects from "../../SideEffects.ts"
-import type { Scenario, Subject } from "../../Subject.ts"
+import { checkSubject, type Scenario, type Subject } from "../../Subject.ts"
 import * as TestTracer from "../../TestTracer.ts"
 import * as Approver from "../faults/approver.ts"
 import { callbacksOf } from "../faults/callbackFaults.ts"
@@ -140,6 +140,12 @@ export const run = <In, Out, E>(
   options?: Options
 ): Effect.Effect<Observation<Out, E>> =>
   Effect.suspend(() => {
+    checkSubject("Simulation.run", subject)
+    const called = `a scenario of the subject: ${Object.keys(subject.scenarios).join(", ")}`
+    OptionCheck.checkArgument("Simulation.run", "its second argument", scenario, {
+      is: OptionCheck.anObject.is,
+      called
+    })
     const { plan = FaultPlan.none, secret, streaming = false } = options ?? {}
     const observer = new RunObserver(scenario.model, options ?? {})
     return Effect.scoped(Effect.flatMap(Layer.build(servicesOf(subject, plan, secret, observer)), (context) =>
