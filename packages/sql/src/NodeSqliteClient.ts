@@ -39,12 +39,21 @@ export interface Options {
 const mostStatements = 200
 
 /** Node has the code of an error in `errcode`; effect reads `errno`. */
-const failed = (cause: unknown): SqlError.SqlError =>
+const failed = (cause: unknown, message?: string): SqlError.SqlError =>
   new SqlError.SqlError({
     reason: SqlError.classifySqliteError(
-      cause instanceof Error && "errcode" in cause ? Object.assign(cause, { errno: cause.errcode }) : cause
+      cause instanceof Error && "errcode" in cause ? Object.assign(cause, { errno: cause.errcode }) : cause,
+      { message }
     )
   })
+
+const notOpened = (options: Partial<Options> | undefined, cause: unknown): SqlError.SqlError => {
+  const filename: unknown = options?.filename
+  const problem = typeof filename === "string"
+    ? `The database ${JSON.stringify(filename)} cannot be opened: ${cause instanceof Error ? cause.message : "unknown"}`
+    : "NodeSqliteClient needs the path of a file: { filename: \"shop.db\" }, or { filename: \":memory:\" }"
+  return failed(cause, problem)
+}
 
 const bound = (value: unknown): SQLInputValue => {
   if (value === undefined) return null
@@ -76,7 +85,7 @@ export const make = (
 ): Effect.Effect<SqlClient.SqlClient, SqlError.SqlError, Scope.Scope | Reactivity.Reactivity> =>
   Effect.gen(function*() {
     const database = yield* Effect.acquireRelease(
-      Effect.try({ try: () => open(options), catch: failed }),
+      Effect.try({ try: () => open(options), catch: (cause) => notOpened(options, cause) }),
       (database) => Effect.sync(() => database.close())
     )
     const busy = busyMillis(options)

@@ -30,6 +30,22 @@ describe("a client of node:sqlite", () => {
       assert.deepStrictEqual(yield* sql`SELECT id, flag FROM t`.values, [[1795304334398, 1]])
     }).pipe(memory))
 
+  it.live("names the file that cannot be opened, and the option that is missing", () =>
+    Effect.gen(function*() {
+      const sentenceOf = (options: unknown) =>
+        Effect.map(
+          Effect.flip(Effect.scoped(NodeSqliteClient.make(options as NodeSqliteClient.Options))),
+          ({ message }) => message
+        )
+      assert.include(
+        yield* sentenceOf({ filename: "/none/shop.db" }),
+        "The database \"/none/shop.db\" cannot be opened"
+      )
+      for (const options of ["shop.db", undefined, {}, { file: "shop.db" }, { filename: 3 }]) {
+        assert.include(yield* sentenceOf(options), "{ filename: \"shop.db\" }")
+      }
+    }).pipe(Effect.provide(Reactivity.layer)))
+
   it.live("rolls a transaction back that fails, and keeps others out of it", () =>
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
