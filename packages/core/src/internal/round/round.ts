@@ -15,6 +15,7 @@ import { delivered, inCallSpan, type OnEnd, runCall } from "./runCall.ts"
 import { behind } from "../foundation/effect/sequence.ts"
 import { runCleanups } from "../run/writes/cleanups.ts"
 import { resultsMessage } from "../run/transcript.ts"
+import { valueOf } from "../call/arguments/toolArguments.ts"
 import { outcomeOf } from "../call/ledger/loggedWrite.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { isOfMissingTool, resultOfMissingTool } from "./missingTool.ts"
@@ -32,11 +33,17 @@ const firstsOf = (raws: ReadonlyArray<RequestedCall>): (raw: RequestedCall) => n
   }
 }
 
+/** A call with its arguments as a value. Some transports keep the model's text, and equal arguments have many texts. */
+const withValue = (call: RequestedCall): RequestedCall =>
+  typeof call.params === "string" ? { ...call, params: valueOf(call.params) } : call
+
 /** Notes a result. One of the same call that succeeded starts the count of its failures again. */
 const noteResult = ({ session, tools }: RoundContext, { call, encoded, isFailure }: CallResult): void => {
   if (isFailure) return
   if (session.failures.size > 0) session.failures.delete(callKey(call))
-  if (tools.get(call.name)?.tool.info.equalCalls.allowIdenticalCalls !== true) session.answers.note(call, encoded)
+  if (tools.get(call.name)?.tool.info.equalCalls.allowIdenticalCalls !== true) {
+    session.answers.note(withValue(call), encoded)
+  }
 }
 
 /** The calls of one answer while they run. */
@@ -293,7 +300,7 @@ const repeated = (
 const knownFailure = (calls: RoundContext, call: RequestedCall): ToolFailure | undefined => {
   const times = calls.tools.get(call.name)?.tool.info.equalCalls.allowIdenticalCalls === true
     ? 0
-    : calls.session.answers.timesOf(call)
+    : calls.session.answers.timesOf(withValue(call))
   return times < calls.repeatedCalls ? undefined : Failures.sameResult(times, calls.run.id, calls.shown.user)
 }
 

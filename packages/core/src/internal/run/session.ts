@@ -15,7 +15,6 @@ import { decodePrompt, encodePrompt } from "../foundation/json/promptJson.ts"
 import type { DescribedTool } from "../approval/compareParts.ts"
 import { hasRequestContext, resultsMessage, Transcript } from "./transcript.ts"
 import * as Hash from "effect/Hash"
-import { valueOf } from "../call/arguments/toolArguments.ts"
 import { canonicalJson } from "../foundation/json/canonicalJson.ts"
 import { roughHash } from "../foundation/json/roughHash.ts"
 
@@ -55,6 +54,7 @@ const printed = (encoded: unknown): string => {
 
 const printOf = ({ encoded, print }: Answer): string => print ?? printed(encoded)
 
+/** Counts equal results of a call: of the same tool, with arguments of the same value, and not of the same text. */
 export class Answers {
   /**
    * The first call with each rough hash of the arguments, by the hash: most calls are made once, and need no further state. The others by tool
@@ -66,8 +66,7 @@ export class Answers {
   /** Results of the latest round. They are counted when another call comes, because most runs end with them. */
   private latest: Array<readonly [call: RequestedCall, encoded: unknown]> = []
 
-  private slotOf({ name, params: given }: Pick<RequestedCall, "name" | "params">): number | string {
-    const params = valueOf(given)
+  private slotOf({ name, params }: Pick<RequestedCall, "name" | "params">): number | string {
     const hash = roughHash(params)
     const first = this.byCall.get(hash)
     if (first === undefined) return hash
@@ -96,8 +95,7 @@ export class Answers {
   }
 
   private count(call: RequestedCall, encoded: unknown): void {
-    const { name: tool } = call
-    const params = valueOf(call.params)
+    const { name: tool, params } = call
     const slot = this.slotOf(call)
     const known = this.byCall.get(slot)
     if (known === undefined) {
