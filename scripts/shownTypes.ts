@@ -92,7 +92,7 @@ const compile = (all: ReadonlyArray<Program>): string => {
   }
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ ...configuration, references: referencesFrom(folder) }))
   const tsc = join(root, "node_modules/typescript/bin/tsc")
-  const { stdout } = spawnSync(process.execPath, [tsc, "-b", folder, "--pretty", "false"], {
+  const { stdout } = spawnSync(process.execPath, [tsc, "-b", folder, "--pretty", "false", "--singleThreaded"], {
     cwd: folder,
     encoding: "utf8",
     maxBuffer: 1 << 28

@@ -48,7 +48,7 @@ export const messages = (
   )
   if (manifest !== undefined) writeFileSync(join(folder, "package.json"), JSON.stringify(manifest))
   programs.forEach((source, index) => writeFileSync(join(folder, `p${index}.ts`), source))
-  const { stderr, stdout } = spawnSync(process.execPath, [tsc, "-b", folder, "--pretty", "false"], {
+  const { stderr, stdout } = spawnSync(process.execPath, [tsc, "-b", folder, "--pretty", "false", "--singleThreaded"], {
     cwd: folder,
     encoding: "utf8",
     maxBuffer: 1 << 28

@@ -59,7 +59,9 @@ const readDeclaration = (declaration: string): Compiled => {
 /** Builds the declarations of the packages that programs import. It takes a second if they are built. */
 export const buildPackages = (): void => {
   const folders = packages.map((name) => join(root, "packages", name))
-  const { status, stderr, stdout } = spawnSync(process.execPath, [tsc, "-b", ...folders], { encoding: "utf8" })
+  const { status, stderr, stdout } = spawnSync(process.execPath, [tsc, "-b", ...folders, "--singleThreaded"], {
+    encoding: "utf8"
+  })
   if (status !== 0) throw new Error(`The packages do not compile: ${stderr}${stdout}`)
 }
 
@@ -73,7 +75,7 @@ export const compile = (programs: ReadonlyArray<Declared>, folder: string): Read
   const fileOf = (program: Declared) => `${program.tool}/${nameOf(program)}`
   for (const program of programs) writeFileSync(join(folder, `${fileOf(program)}.ts`), agentFile(program))
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(configuration(folder)))
-  const { stderr, stdout } = spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], {
+  const { stderr, stdout } = spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false", "--singleThreaded"], {
     cwd: folder,
     encoding: "utf8",
     maxBuffer: 1 << 28

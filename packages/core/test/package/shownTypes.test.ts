@@ -13,8 +13,10 @@ const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/pack
 const declarations = (): ReadonlyMap<string, string> => {
   const outDir = mkdtempSync(join(tmpdir(), "recourse-shown-"))
   try {
-    execFileSync(process.execPath, [tsc, "-b", join(import.meta.dirname, "../..")], { stdio: "pipe" })
-    execFileSync(process.execPath, [tsc, "-p", fixture, "--outDir", outDir], { stdio: "pipe" })
+    execFileSync(process.execPath, [tsc, "-b", join(import.meta.dirname, "../.."), "--singleThreaded"], {
+      stdio: "pipe"
+    })
+    execFileSync(process.execPath, [tsc, "-p", fixture, "--outDir", outDir, "--singleThreaded"], { stdio: "pipe" })
     const text = readFileSync(join(outDir, "core/test/fixtures/shown/agents.d.ts"), "utf8")
     const plain = text.replaceAll(/import\("[^"]*"\)\./g, "").replaceAll(/\s+/g, " ")
     return new Map(
