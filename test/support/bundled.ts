@@ -21,8 +21,11 @@ const build = (program: string): string => {
     external: ["@electric-sql/*"],
     // Drivers are written for CommonJS.
     banner: {
-      js: `import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);`
-    }
+      js:
+        `import { createRequire as requireOf, flushCompileCache as flushCache } from "node:module"; const require = requireOf(import.meta.url);`
+    },
+    // A process that is killed leaves no compile cache at its end.
+    footer: { js: `globalThis.setTimeout(() => flushCache(), 300).unref();` }
   })
   const file = join(folder, `${relative(root, program).replace(/\.ts$/, "").replaceAll(/[\\/]/g, "-")}.mjs`)
   mkdirSync(folder, { recursive: true })

@@ -13,12 +13,12 @@ import { linesOf, office } from "./office.ts"
 const deadly = ["refunded 20 euros", "wrote a mail"]
 
 /** A worker is always there: one that is killed is followed by another. */
-const work = (directory: string, host: Host, say: (line: string) => void): () => void => {
+const work = (directory: string, host: Host, say: (line: string) => void, file: string): () => void => {
   const left = [...deadly]
   let worker: ChildProcess
   let isOver = false
   const start = (): void => {
-    worker = spawn(process.execPath, [join(import.meta.dirname, "worker.ts"), directory, "--host", host], {
+    worker = spawn(process.execPath, [file, directory, "--host", host], {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, NODE_OPTIONS: "--disable-warning=ExperimentalWarning" }
     })
@@ -43,7 +43,11 @@ const work = (directory: string, host: Host, say: (line: string) => void): () =>
 }
 
 /** Runs the example. Returns the agent's final answer, and the external actions. */
-export const program = (say: (line: string) => void, host: Host = "sql") =>
+export const program = (
+  say: (line: string) => void,
+  host: Host = "sql",
+  worker: string = join(import.meta.dirname, "worker.ts")
+) =>
   Effect.gen(function*() {
     const directory = yield* Effect.acquireRelease(
       Effect.sync(() => mkdtempSync(join(tmpdir(), "recourse-"))),
@@ -55,7 +59,7 @@ export const program = (say: (line: string) => void, host: Host = "sql") =>
       Layer.provide(hosted(host, join(directory, "runs.db"), "client"))
     )
     return yield* Effect.gen(function*() {
-      yield* Effect.acquireRelease(Effect.sync(() => work(directory, host, say)), (stop) => Effect.sync(stop))
+      yield* Effect.acquireRelease(Effect.sync(() => work(directory, host, say, worker)), (stop) => Effect.sync(stop))
       yield* Refunds.start("ticket 1", "Please refund my orders 7 and 8.")
       const { pending } = yield* Effect.repeat(Refunds.poll("ticket 1"), {
         until: ({ status }) => status === "waiting",

@@ -1,6 +1,10 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { join } from "node:path"
+import { bundled } from "../../../test/support/bundled.ts"
 import { program } from "../src/refunds.ts"
+
+const worker = bundled(join(import.meta.dirname, "../src/worker.ts"))
 
 for (const host of ["sql", "cluster"] as const) {
   it.live(
@@ -8,7 +12,7 @@ for (const host of ["sql", "cluster"] as const) {
     () =>
       Effect.gen(function*() {
         const said: Array<string> = []
-        const { answer, run, world } = yield* program((line) => said.push(line), host)
+        const { answer, run, world } = yield* program((line) => said.push(line), host, worker)
         assert.strictEqual(said.filter((line) => line === "kill -9").length, 2)
         assert.match(answer, /^Both orders are refunded/)
         assert.strictEqual(run?.status, "completed")

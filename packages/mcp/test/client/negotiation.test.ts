@@ -5,9 +5,10 @@ import { McpServer, Tool as AiTool } from "effect/ai"
 import { HttpRouter, HttpServer } from "effect/http"
 import { ChildProcess } from "effect/process"
 import { createServer } from "node:http"
-import { fileURLToPath } from "node:url"
+import { join } from "node:path"
 import { AiToolkit, Recovery } from "@recourse/core"
 import { Mcp } from "@recourse/mcp"
+import { bundled } from "../../../../test/support/bundled.ts"
 import { call, live, overStdio, versions } from "../support/helpers.ts"
 import type { Options } from "../servers/byHand.mjs"
 import { overHttp } from "../servers/overHttp.ts"
@@ -137,7 +138,7 @@ describe("negotiation", () => {
 describe.each(versions)("Mcp.layerServer for a client of %s", (protocol) => {
   live("lists and calls tools over stdio", () =>
     Effect.gen(function*() {
-      const shop = fileURLToPath(new URL("../servers/shop.ts", import.meta.url))
+      const shop = bundled(join(import.meta.dirname, "../servers/shop.ts"))
       const connect = Mcp.stdio(ChildProcess.make(process.execPath, [shop], { killSignal: "SIGKILL" }), { protocol })
       const tools = yield* Mcp.tools({ name: "s", connect, trust: "trusted", timeout: "20 seconds" })
       assert.include(tools.map(({ name }) => name), "s_get_order")

@@ -5,7 +5,7 @@ import { createRequire } from "node:module"
 import { createConnection, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
+import { bundled } from "../../../../test/support/bundled.ts"
 
 /** Outcome of a scenario. */
 export interface Outcome {
@@ -17,7 +17,7 @@ export interface Outcome {
 
 const cli = createRequire(import.meta.url).resolve("@modelcontextprotocol/conformance/dist/index.js")
 
-const file = (name: string) => fileURLToPath(new URL(name, import.meta.url))
+const file = (name: string) => bundled(join(import.meta.dirname, name))
 
 interface Check {
   readonly id: string

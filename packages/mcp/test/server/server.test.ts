@@ -6,7 +6,7 @@ import { Effect, type Scope } from "effect"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
+import { bundled } from "../../../../test/support/bundled.ts"
 import { type Answer, failure, http, type Shop, until } from "../support/shopServer.ts"
 
 const stdio = Effect.acquireRelease(
@@ -18,7 +18,7 @@ const stdio = Effect.acquireRelease(
     transport: () =>
       new StdioClientTransport({
         command: process.execPath,
-        args: [fileURLToPath(new URL("../servers/shop.ts", import.meta.url)), log]
+        args: [bundled(join(import.meta.dirname, "../servers/shop.ts")), log]
       }),
     done: () => existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : [],
     forget: () => rmSync(log, { force: true })
