@@ -5,17 +5,11 @@ import { dirname, join } from "node:path"
 import { stepsOf } from "../packed/support/page.ts"
 import { walk } from "../packed/support/walk.ts"
 import { root } from "../packed/support/workspace.ts"
-import { bundled } from "../support/bundled.ts"
 
 const environment = (port: number): string =>
   `export PATH='${dirname(process.execPath)}':"$PATH" PORT=${port} TRAVEL_DATABASE=:memory: DESK_DATABASE=:memory:`
 
-/** Examples that find files by the addresses of their modules. */
-const unbundled: ReadonlySet<string> = new Set(
-  ["durable-refunds", "mcp-files", "travel-chat"].map((name) => `@recourse/example-${name}`)
-)
-
-/** Replaces a script of the example by its command in the folder of the example, with a bundle. pnpm itself takes longer to start than most examples. */
+/** Replaces a script of the example by its command in the folder of the example. pnpm itself takes longer to start than most examples. */
 const withoutPnpm = (folder: string, port: number) => (command: string): string => {
   const [, name, script] = /^npx --yes pnpm@[\d.]+ --filter (\S+) (\S+)$/.exec(command) ?? []
   if (name === undefined || script === undefined) return command
@@ -24,10 +18,7 @@ const withoutPnpm = (folder: string, port: number) => (command: string): string 
   )
   assert.strictEqual(name, manifest.name)
   assert.property(manifest.scripts, script)
-  const started = unbundled.has(name)
-    ? manifest.scripts[script]
-    : manifest.scripts[script]!.replace("node src/main.ts", `node '${bundled(join(folder, "src/main.ts"))}'`)
-  return `${environment(port)}; cd '${folder}' && ${started}`
+  return `${environment(port)}; cd '${folder}' && ${manifest.scripts[script]}`
 }
 
 export const runReadme = async (name: string, port: number): Promise<void> => {
