@@ -64,6 +64,22 @@ describe("calls without new results", () => {
       assert.include(JSON.stringify(results[4]), "gave the same result 4 times")
     }))
 
+  it.effect("are equal if their arguments are, in whatever text a transport kept", () =>
+    Effect.gen(function*() {
+      const runsOf = (texts: ReadonlyArray<string>) => {
+        const { state, tool } = reading("look", ["x"])
+        const turns = texts.map((text) => ScriptedModel.call("look", text as never))
+        const agent = Agent.make("m", { tools: [tool], repeatedCalls: 2 })
+        const run = agent.run("x") as Effect.Effect<unknown, unknown, LanguageModel.LanguageModel>
+        return run.pipe(
+          Effect.provide(ScriptedModel.layer([...turns, ScriptedModel.text("done")])),
+          Effect.map(() => state.runs)
+        )
+      }
+      assert.strictEqual(yield* runsOf(["{\"n\":1}", "{ \"n\": 1.0 }", "{\"\\u006e\": 1}"]), 2)
+      assert.strictEqual(yield* runsOf(["{\"n\":1}", "{ \"n\": 2 }", "{\"n\": 3}"]), 3)
+    }))
+
   it.effect("two calls that take turns; a new result begins the count again", () =>
     Effect.gen(function*() {
       const a = reading("a", [1])
