@@ -174,7 +174,9 @@ export interface Outcome {
   /** True if it was done under the key of the model's own arguments. */
   readonly isPaidUnderKey: boolean
   readonly begun: number
-  readonly results: ReadonlyArray<{ readonly tool: string; readonly isFailure: boolean; readonly result: any }>
+  readonly results: ReadonlyArray<
+    { readonly tool: string; readonly isFailure: boolean; readonly code?: string | undefined; readonly result: any }
+  >
   readonly started: ReadonlyArray<string>
   readonly audit: ReadonlyArray<string>
   readonly isFree: boolean
@@ -302,8 +304,13 @@ export const problems = (
 ): ReadonlyArray<string> => {
   const found: Array<string> = []
   const own = results.filter(({ tool }) => tool === "pay")
+  // An answer in place of an unknown outcome has the code, too. It is in the audit of the write, and not of a call around it.
   const code = (result: Outcome["results"][number] | undefined) =>
-    result?.isFailure ? result.result.code as string : "success"
+    result?.isFailure === true
+      ? result.result.code as string
+      : result?.tool === "pay"
+      ? result.code ?? "success"
+      : "success"
   if (paid > 1) found.push(`paid ${paid} times`)
   if (started.includes("pay") && own.length !== 1) found.push(`${own.length} results`)
   for (const result of results) {
