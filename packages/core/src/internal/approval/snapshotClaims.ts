@@ -78,9 +78,11 @@ export interface Withdrawal {
   readonly cancel: Effect.Effect<void>
 }
 
+const unknownWithdrawal: Withdrawal = { isUnknown: true, confirm: Effect.void, cancel: Effect.void }
+
 const withdraw = (context: Context.Context<never>, id: string): Effect.Effect<Withdrawal> => {
   const withdrawal = Effect.map(claimSnapshot(context, id), ({ end, isTakenOver }): Withdrawal => {
-    if (end === undefined) return { isUnknown: true, confirm: Effect.void, cancel: Effect.void }
+    if (end === undefined) return unknownWithdrawal
     const mark = Effect.flatMap(claimSnapshot(context, withdrawnId(id)), (mark) => mark.end?.("used") ?? Effect.void)
     return {
       isUnknown: isTakenOver,
@@ -94,7 +96,7 @@ const withdraw = (context: Context.Context<never>, id: string): Effect.Effect<Wi
   return Effect.catchCause(withdrawal, (cause) =>
     Effect.as(
       Effect.logWarning("The question of a paused run could not be withdrawn: its snapshot may be resumed", cause),
-      { isUnknown: true, confirm: Effect.void, cancel: Effect.void }
+      unknownWithdrawal
     ))
 }
 
