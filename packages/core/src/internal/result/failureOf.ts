@@ -5,6 +5,7 @@ import {
   happened,
   hasUncertainEffect,
   isAnsweredUnknown,
+  isUnanswered,
   mayBeRepeated,
   unknownOutcome
 } from "../call/execute/effects.ts"
@@ -92,12 +93,12 @@ export const failureOfInterrupted = (record: CallRecord, traceId: string, user?:
 
 /** Returns the marks of a success. An unknown inner call has an audit record of its own. */
 export const marksOfSuccess = (record: CallRecord): Pick<CallResult, "degraded" | "isInPlaceOfUnknown" | "verdict"> => {
-  const { admission: { substitutedBy }, marks: { degraded }, outcome } = record
+  const { admission: { substitutedBy }, marks: { degraded } } = record
   const isUnknown = isAnsweredUnknown(record)
   return {
     degraded: degraded && markOf(degraded),
     ...(isUnknown ? { isInPlaceOfUnknown: true } : undefined),
-    verdict: isUnknown && outcome.happened === "unknown" && outcome.answered === undefined
+    verdict: isUnknown && isUnanswered(record)
       ? { decision: "outcome_unknown" }
       : substitutedBy === undefined
       ? undefined

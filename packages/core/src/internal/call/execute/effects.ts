@@ -176,7 +176,8 @@ export const happened = (record: CallRecord): Happened => {
   return all.has("unknown") ? "unknown" : all.has("yes") ? "yes" : "no"
 }
 
-const isUnanswered = ({ outcome: { answered, happened } }: CallRecord): boolean =>
+/** True if the outcome of a call is unknown, and no execution of it gave an answer. Inner calls do not count. */
+export const isUnanswered = ({ outcome: { answered, happened } }: CallRecord): boolean =>
   happened === "unknown" && answered === undefined
 
 /**
