@@ -1,5 +1,5 @@
 /** Subject of a test: an agent, its tools, and scenarios in which a scripted model plays its part. */
-import { Layer, type Types } from "effect"
+import { Layer, Predicate, type Types } from "effect"
 import type { LanguageModel } from "effect/ai"
 import {
   Agent,
@@ -79,8 +79,7 @@ export const checkSubject = (user: string, subject: unknown): void =>
   })
 
 const anAgent: OptionCheck.Kind = {
-  is: (value) =>
-    (OptionCheck.anObject.is(value) || OptionCheck.aFunction.is(value)) && Agent.TypeId in (value as object),
+  is: (value) => Predicate.hasProperty(value, Agent.TypeId),
   called: "an agent, such as Agent.make(\"shop\", { ... })"
 }
 

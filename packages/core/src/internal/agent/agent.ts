@@ -2,6 +2,7 @@
 import type * as Context from "effect/Context"
 import * as RunUsage from "../../RunUsage.ts"
 import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
 import type * as Pipeable from "effect/Pipeable"
 import { pipeArguments } from "effect/Pipeable"
 import type * as Stream from "effect/Stream"
@@ -37,7 +38,7 @@ export const TypeId = "~@recourse/core/Agent" as const
 
 /** An agent, made by any constructor or combinator. */
 export const anAgent: Kind = {
-  is: (value) => (typeof value === "object" || typeof value === "function") && value !== null && TypeId in value,
+  is: (value) => Predicate.hasProperty(value, TypeId),
   called: "an agent, such as Agent.make(\"assistant\", { ... })"
 }
 
