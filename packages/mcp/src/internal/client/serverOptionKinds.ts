@@ -1,6 +1,5 @@
 /** The options of a server and its tools for the run-time check. */
 import * as Check from "@recourse/core/OptionCheck"
-import { isTool } from "@recourse/core/Tool"
 import * as Effect from "effect/Effect"
 import * as ChildProcess from "effect/process/ChildProcess"
 
@@ -50,12 +49,4 @@ export const checkConnection = (way: "stdio" | "http" | "sse", target: unknown, 
   if (way === "stdio") Check.checkArgument(subject, "its command", target, aCommand)
   else Check.checkArgument(subject, "its address", target, aUrl)
   Check.checkOptions(subject, options, { kinds: connectKinds, otherNames: {} })
-}
-
-const aTool: Check.Kind = { is: isTool, called: "tools, each made by Tool.make or Agent.asTool" }
-
-/** Throws `ConfigurationError` for options of served tools that the compiler refuses. */
-export const checkServed = (options: { readonly tools?: unknown } | undefined): void => {
-  Check.checkArgument("Mcp.layerServer", "its options", options, Check.anObject)
-  Check.checkArgument("Mcp.layerServer", "tools", options?.tools, Check.listOf(aTool))
 }
