@@ -46,7 +46,7 @@ const keepGoing = Tool.onError(Recovery.escalate("ExecutionError") as never) as 
 
 describe("a payment within a read, in a recovered run", () => {
   for (const [by, made] of Object.entries(within)) {
-    for (const [way, told] of Object.entries(ways)) {
+    for (const [way, expected] of Object.entries(ways)) {
       it.effect(`${by}: the next execution ${way}`, () =>
         Effect.gen(function*() {
           let met = 0
@@ -96,9 +96,9 @@ describe("a payment within a read, in a recovered run", () => {
             met++
             const results = (yield* live(1)).flatMap((event) => event._tag === "ToolResult" ? [event] : [])
             const codes = results.flatMap(({ callId, code }) => callId === "c look" ? [code ?? "ok"] : [])
-            // An agent was told that its payment is unknown, and answered: its answer is in place of an unknown outcome.
+            // An agent has read that its payment is unknown, and has answered: its answer is in place of an unknown outcome.
             const isUnknown = results.some(({ code, tool }) => tool === "pay" && code === "outcome_unknown")
-            assert.deepStrictEqual(codes, [isUnknown ? "outcome_unknown" : told(by)], cut.about)
+            assert.deepStrictEqual(codes, [isUnknown ? "outcome_unknown" : expected(by)], cut.about)
             if (by !== "a write that may be repeated") {
               assert.strictEqual(paid, 1, cut.about)
             }
