@@ -68,6 +68,59 @@ describe("a run that is cancelled by another process", () => {
   }
 })
 
+describe("a run whose child is cancelled with it", () => {
+  const success = Schema.String
+  for (const [name, layer] of Object.entries(localStores)) {
+    it.live(`stops in place of reading that its child was cancelled: ${name}`, () =>
+      Effect.gen(function*() {
+        const child = Durable.make(
+          Agent.fromFunction("child", (_: string) => Effect.as(Effect.sleep("1 minute"), "done")),
+          { queue: { concurrency: 1 } }
+        )
+        const Order = Tool.make("order", {
+          success,
+          effects: "idempotent",
+          execute: () => Effect.orDie(Effect.flatMap(Durable.childId(), (id) => child.run(id, "go")))
+        })
+        const parents = [
+          Durable.make(Agent.make("tells its model", { tools: [Order], ...keepGoing })),
+          Durable.make(Agent.make("ends with its error", { tools: [Order] })),
+          Durable.make(Agent.fromFunction("starts it itself", () => Effect.orDie(child.run("own", "go"))))
+        ]
+        for (const parent of parents) {
+          for (let cancelAt = 500; cancelAt < 11_000; cancelAt += 500) {
+            const built = yield* Layer.build(Layer.fresh(layer))
+            const silent = Layer.succeed(RunStore.RunStore, {
+              ...Context.get(built, RunStore.RunStore),
+              listen: () => Effect.void
+            })
+            let asked = 0
+            const model = ScriptedModel.layer(() => (asked++, ScriptedModel.call("order", {})))
+            const agents = [parent, child] as const
+            const program = Effect.gen(function*() {
+              const runs = yield* Layer.build(
+                Durable.layer(agents, { poll: "5 seconds" }).pipe(Layer.provide([model, silent]))
+              )
+              // It has the place of the queue: the other child waits, and ends as soon as it is cancelled.
+              yield* Effect.provide(child.start("first", "go"), runs)
+              yield* Effect.sleep("4750 millis")
+              yield* Effect.provide(parent.start("p1", "go"), runs)
+              yield* Effect.sleep(cancelAt)
+              const client = Durable.layerClient(agents).pipe(Layer.provide(silent))
+              assert.isTrue(yield* Effect.provide(parent.cancel("p1"), yield* Layer.build(client)))
+              yield* Effect.sleep("30 seconds")
+              return yield* Effect.provide(parent.poll("p1"), runs)
+            })
+            const { exit } = yield* VirtualTime.run(Effect.scoped(program))
+            const { status } = yield* exit!
+            assert.strictEqual(status, "cancelled", `${parent.name}, at ${cancelAt}`)
+            assert.isAtMost(asked, 1, `${parent.name}, at ${cancelAt}`)
+          }
+        }
+      }).pipe(Effect.scoped))
+  }
+})
+
 describe("a child whose process was killed before it read its cancelled parent", () => {
   it.live("makes no write in another process", () =>
     Effect.gen(function*() {

@@ -14,8 +14,15 @@ export const Slot: Context.Reference<SlotOf> = Context.Reference<SlotOf>("@recou
   defaultValue: () => ({ lent: (effect) => effect })
 })
 
+/** A run that starts others. */
+export interface StartingRun {
+  readonly runId: string
+  /** It was found cancelled by its own work, which is interrupted here; one that compensates its writes goes on. */
+  readonly stop: Effect.Effect<void>
+}
+
 /** The run that starts others, if one does. */
-export const Parent: Context.Reference<string | undefined> = Context.Reference<string | undefined>(
+export const Parent: Context.Reference<StartingRun | undefined> = Context.Reference<StartingRun | undefined>(
   "@recourse/durable/Parent",
   { defaultValue: () => undefined }
 )

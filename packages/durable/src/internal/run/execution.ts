@@ -64,6 +64,13 @@ export class Execution {
     } else this.interrupt()
   }
 
+  /** Leaves the run from within its agent's work; `false` if that was asked to stop before. */
+  stops(why: Leave): boolean {
+    if (this.current === "interrupted") return false
+    this.leave(why)
+    return true
+  }
+
   /** Stops the agent. */
   interrupt(): void {
     if (this.on("interrupt")) this.onInterrupt()

@@ -48,11 +48,16 @@ export const runAgent = Effect.fnUntraced(function*(
   const { loaded, recorder, run } = prepared
   let hasCompensated = false
   const fork = Effect.runForkWith(yield* Effect.context<never>())
-  const fiber = yield* Effect.forkChild(
+  const fiber: Fiber.Fiber<Outcome<unknown>, unknown> = yield* Effect.forkChild(
     proceedingOf(prepared).pipe(
       Effect.provideService(Journal.CurrentJournal, recorder.journal),
       Effect.provideService(Slot, lending(place, (effect) => void fork(effect))),
-      Effect.provideService(Parent, run.runId),
+      Effect.provideService(Parent, {
+        runId: run.runId,
+        stop: Effect.suspend(() =>
+          execution.stops("cancelled") ? Effect.interruptible(Effect.asVoid(Fiber.await(fiber))) : Effect.void
+        )
+      }),
       Effect.provideService(Tracer.ParentSpan, spanOf(run)),
       Effect.provide(AgentEvent.listen((event) => {
         hasCompensated ||= event._tag === "ToolCompensated"

@@ -9,8 +9,8 @@ import type { Here } from "./here.ts"
 import { readEvents } from "./readEvents.ts"
 import { startRun } from "./startRun.ts"
 import { available, storedRuns } from "./storedRuns.ts"
-import { Slot } from "../queue/slot.ts"
-import type { Store } from "../store/store.ts"
+import { Parent, Slot } from "../queue/slot.ts"
+import type { Store, StoredRun } from "../store/store.ts"
 import { ended } from "../store/unemittedEnds.ts"
 import { Waiting } from "./waiting.ts"
 
@@ -20,6 +20,12 @@ export const make = (store: Store, here: Here): RunsService => {
   const reads = storedRuns(store)
   const { described, describedOne, get } = reads
   const waiting = new Waiting(store, changes, poll)
+  /** An ended run, for whoever waits for it. A run that was cancelled with the one it waits for stops in place of reading that. */
+  const endOf = Effect.fnUntraced(function*(run: StoredRun) {
+    const parent = run.status === "cancelled" ? yield* Parent : undefined
+    if (parent !== undefined && (yield* available(store.get(parent.runId)))?.isCancelled === true) yield* parent.stop
+    return yield* describedOne(run)
+  })
   const cancelled = (runId: string) => available(cancelRun(store, runId))
   return {
     start: startRun(store, here, cancelled),
@@ -28,9 +34,9 @@ export const make = (store: Store, here: Here): RunsService => {
       Effect.scoped(Effect.gen(function*() {
         const end = yield* waiting.watch(runId)
         const run = yield* get(runId)
-        if (ended.has(run.status)) return yield* describedOne(run)
+        if (ended.has(run.status)) return yield* endOf(run)
         yield* (yield* Slot).lent(end)
-        return yield* describedOne(yield* get(runId))
+        return yield* endOf(yield* get(runId))
       })),
     events: readEvents(store, reads, here),
     decide: decideRun(store, reads, here),

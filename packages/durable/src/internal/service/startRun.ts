@@ -26,7 +26,9 @@ const isInput = (run: StoredRun, input: Schema.Json): Effect.Effect<boolean> =>
 
 /** The run that a run is stored with: the one that starts it, or the one whose write it compensates. */
 const parentOf = (agent: string, input: unknown): Effect.Effect<string | undefined> =>
-  Compensation.isName(agent) ? Effect.succeed((input as Compensation.Request).runId) : Parent
+  Compensation.isName(agent) ?
+    Effect.succeed((input as Compensation.Request).runId)
+    : Effect.map(Parent, (parent) => parent?.runId)
 
 /** Makes the operation `start`. */
 export const startRun = (
