@@ -124,6 +124,10 @@ const still = { ending: { how: "by itself", at: 1 }, faults: [], store: [], skew
 const ask = (scenario: number): World.Command => ({ _tag: "Ask", scenario, twice: false, ...still })
 const approve: World.Command = { _tag: "Decide", run: 0, decision: "approve", ...still }
 
+/** Holds for the drawn sequences. The report is of the same sequences in each test run: it says what they come to. */
+const holding = (program: Parameters<typeof World.check>[1]) =>
+  Effect.andThen(World.check(shop, program, { runs, seed }), World.check(shop, program, { runs: 50, seed: 1 }))
+
 describe("a world", { timeout: 60_000 }, () => {
   it.effect("is broken by a raw retry after a lost answer", () =>
     Effect.gen(function*() {
@@ -191,9 +195,9 @@ describe("a world", { timeout: 60_000 }, () => {
         input: Prompt.make(`Charge ${order}`),
         model: ScriptedModel.steps([ScriptedModel.call("charge", { order }), ScriptedModel.text("Charged.")])
       }]))
-      const report = yield* World.check(shop, { agent: chat, tools: ["charge"], chats: 2, scenarios }, { runs, seed })
-      assert.isAbove(report.paused, runs / 5)
-      assert.isAbove(report.sideEffects, runs / 50)
+      const report = yield* holding({ agent: chat, tools: ["charge"], chats: 2, scenarios })
+      assert.isAbove(report.paused, 10)
+      assert.isAbove(report.sideEffects, 1)
     }))
 
   it.effect("is broken by earlier messages in the same chat", () =>
@@ -285,20 +289,20 @@ describe("a world", { timeout: 60_000 }, () => {
     "stays true with the order's key: retries, kills, bad stores",
     () =>
       Effect.gen(function*() {
-        const report = yield* World.check(shop, clerk({ key: ofOrder, retry: true }), { runs, seed })
-        assert.strictEqual(report.sequences, runs)
-        assert.isAbove(report.sideEffects, runs / 5)
-        assert.isAbove(report.killed, runs / 20)
-        assert.isAbove(report.cancelled, runs / 20)
+        const report = yield* holding(clerk({ key: ofOrder, retry: true }))
+        assert.strictEqual(report.sequences, 50)
+        assert.isAbove(report.sideEffects, 10)
+        assert.isAbove(report.killed, 2)
+        assert.isAbove(report.cancelled, 2)
       }),
     60_000
   )
 
   it.effect("stays true over approvals that come late, twice and to other processes", () =>
     Effect.gen(function*() {
-      const report = yield* World.check(shop, clerk({ key: ofOrder, approval: true }), { runs, seed })
-      assert.isAbove(report.paused, runs / 5)
-      assert.isAbove(report.sideEffects, runs / 50)
+      const report = yield* holding(clerk({ key: ofOrder, approval: true }))
+      assert.isAbove(report.paused, 10)
+      assert.isAbove(report.sideEffects, 1)
     }), 60_000)
 
   it.effect(
@@ -328,9 +332,9 @@ describe("a world", { timeout: 60_000 }, () => {
     Effect.gen(function*() {
       const program = clerk({ key: ofOrder, approval: true })
       const versions = [clerk({ key: ofOrder, approval: true, retry: true }).agent, clerk({ key: ofOrder }).agent]
-      const report = yield* World.check(shop, { ...program, versions }, { runs, seed })
-      assert.isAbove(report.paused, runs / 25)
-      assert.isAbove(report.sideEffects, runs / 50)
+      const report = yield* holding({ ...program, versions })
+      assert.isAbove(report.paused, 2)
+      assert.isAbove(report.sideEffects, 1)
     }), 60_000)
 
   it.effect("is broken by a deployment that changes the key of an order", () =>
