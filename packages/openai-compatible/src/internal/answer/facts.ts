@@ -57,6 +57,7 @@ const enumeration = /^(?:finish_?reason|stop_?reason)[._]/
 
 /** The spellings of a reason: whole, and the words of one with a detail, such as `content_filter: PROHIBITED_CONTENT`. */
 const spellings = (raw: string): ReadonlyArray<string> => {
+  if (reasons.has(raw)) return [raw]
   const plain = raw.trim().toLowerCase().replaceAll("-", "_").replace(enumeration, "")
   return plain.includes(":") ? [plain, ...plain.split(":").map((word) => word.trim())] : [plain]
 }

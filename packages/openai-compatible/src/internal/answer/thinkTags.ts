@@ -14,7 +14,8 @@ const closingLine = new RegExp(`^[ \\t]*</(?:${names.join("|")})>[ \\t]*\\r?$`, 
 
 /** True if thoughts end in a text that does not begin with their opening tag. A tag within a sentence ends none. */
 const endsUnopened = (text: string): boolean => {
-  const end = text.search(closingLine)
+  // Most texts have no tags.
+  const end = text.includes("</") ? text.search(closingLine) : -1
   return end >= 0 && openings.every((opening) => text.lastIndexOf(opening, end) < 0)
 }
 

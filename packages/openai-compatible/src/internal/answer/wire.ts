@@ -190,7 +190,9 @@ export const pieces = (message: Message): ReadonlyArray<Piece> => {
 /** The addresses of the pictures of a message: next to its content, or among the parts of it. */
 export const pictures = (message: Message): ReadonlyArray<unknown> => {
   const listed: ReadonlyArray<unknown> = Array.isArray(message.images) ? message.images : []
-  return [...listed, ...partsOf(message)].map((part) => ownField(part, "image_url"))
+  const all = [...listed, ...objectsOf(message)]
+  // Most messages have none.
+  return all.length === 0 ? all : all.map((part) => ownField(part, "image_url"))
     .filter((image) => image !== undefined)
     .map((image) => typeof image === "string" ? image : ownField(image, "url"))
 }
@@ -206,9 +208,13 @@ const partsOf = ({ content }: Message): ReadonlyArray<string | typeof Part.Type>
     : [content as string]
 }
 
+/** The parts of a content that may have fields. */
+const objectsOf = (message: Message): ReadonlyArray<unknown> =>
+  typeof message.content === "object" ? partsOf(message) : []
+
 /** The text of a refusal, in the field of the message or in a part of its content. */
 export const refusalOf = (message: Message): string | undefined => {
-  const refusals = [message.refusal, ...partsOf(message).map((part) => ownField(part, "refusal"))]
+  const refusals = [message.refusal, ...objectsOf(message).map((part) => ownField(part, "refusal"))]
     .filter((text) => typeof text === "string")
   return refusals.join("") || undefined
 }
