@@ -1,5 +1,5 @@
 import { everybody } from "../Contestant.ts"
-import { fewRounds, longRuns } from "../Form.ts"
+import { deepRuns, fewRounds } from "../Form.ts"
 import { counted, oneCall, timePerRun } from "../measure.ts"
 import type { Workload } from "../Workload.ts"
 
@@ -14,6 +14,6 @@ export const workload: Workload = {
   measure: async ({ form, load, size }) => {
     const { checked, task } = counted({ turns: oneCall, modelDelay: 1 }, { executions: 1, text: "It is 42." })
     const run = await (await load()).prepare(task)
-    return { all: await timePerRun(checked(run, size), longRuns[form]) }
+    return { all: await timePerRun(checked(run, size), deepRuns[form]) }
   }
 }
