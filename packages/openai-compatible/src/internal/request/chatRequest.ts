@@ -7,10 +7,12 @@ import type * as Schema from "effect/Schema"
 import * as InlineTools from "./inlineTools.ts"
 import type { Quirks } from "../../Quirks.ts"
 import type { Settings } from "../../Settings.ts"
-import { instruct, type Message, toMessages } from "./messages.ts"
+import { instruct, toMessages } from "./messages.ts"
 import { describe, type Described, toolChoice } from "./toolDefinitions.ts"
 import { schemaSubset } from "./schemaSubset.ts"
 import * as WellFormed from "./wellFormed.ts"
+import * as WrittenMessages from "./writtenMessages.ts"
+import type { Message } from "./writtenMessages.ts"
 
 type Options = Pick<LanguageModel.ProviderOptions, "prompt" | "tools" | "toolChoice" | "responseFormat">
 
@@ -49,40 +51,48 @@ export const make = (options: Options, target: Target): Result.Result<string, Ai
   const format = responseFormat(options.responseFormat, quirks)
   if (Result.isFailure(format)) return Result.fail(format.failure)
   const messages = toMessages(options.prompt, { quirks, server, inline })
-  return Result.isFailure(messages)
-    ? Result.fail(messages.failure)
-    : Result.succeed(print(
-      fieldsOf(options, target, described, format.success, messages.success),
-      inline || Object.hasOwn(target.settings.body ?? {}, "tools") ? [] : described
-    ))
+  if (Result.isFailure(messages)) return Result.fail(messages.failure)
+  const all = instruct(messages.success, instructionsOf(options, target, described, format.success), quirks)
+  const areKept = WrittenMessages.areKept(options.prompt)
+  const { body } = target.settings
+  let text = WellFormed.stringify(
+    fieldsOf(options, target, described.length > 0, format.success, areKept ? undefined : all)
+  )!
+  if (areKept) text = withList(text, "messages", all.map(WrittenMessages.textOf), body)
+  if (!inline && described.length > 0) text = withList(text, "tools", described.map(({ entry }) => entry), body)
+  return Result.succeed(text)
 }
 
-/** Tools are the larger part of most requests, and the same in each one: their text is put in as it was made once. */
-const print = (fields: Json, tools: ReadonlyArray<Described>): string => {
-  const text = WellFormed.stringify(fields) ?? "null"
-  return tools.length === 0 ? text : `${text.slice(0, -1)},"tools":[${tools.map(({ entry }) => entry).join(",")}]}`
-}
+/** Adds a list whose entries' texts are there, tools or messages of a conversation that was sent before; the field of the settings outranks it. */
+const withList = (text: string, name: string, entries: ReadonlyArray<string>, body: Settings["body"]): string =>
+  body !== undefined && Object.hasOwn(body, name)
+    ? text
+    : `${text.slice(0, -1)}${text === "{}" ? "" : ","}"${name}":[${entries.join(",")}]}`
 
-/** All fields but the tools. */
+/** Instructions in addition to the prompt's own. */
+const instructionsOf = (
+  { toolChoice }: Options,
+  { toolMode }: Target,
+  described: ReadonlyArray<Described>,
+  format: Format
+): ReadonlyArray<string> =>
+  toolMode === "inline" && described.length > 0 && toolChoice !== "none"
+    ? [InlineTools.instructions(described.map(({ description }) => description), toolChoice), ...format.instructions]
+    : format.instructions
+
+/** All fields but the tools; those of the settings outrank any other. */
 const fieldsOf = (
   options: Options,
   target: Target,
-  described: ReadonlyArray<Described>,
+  hasTools: boolean,
   format: Format,
-  messages: ReadonlyArray<Message>
+  messages: ReadonlyArray<Message> | undefined
 ): Json => {
   const { quirks, settings } = target
-  const inline = target.toolMode === "inline"
-  const instructions = [
-    ...(inline && described.length > 0 && options.toolChoice !== "none"
-      ? [InlineTools.instructions(described.map(({ description }) => description), options.toolChoice)]
-      : []),
-    ...format.instructions
-  ]
   return {
     model: target.model,
-    messages: instruct(messages, instructions, quirks),
-    ...(inline || described.length === 0 ? undefined : {
+    messages,
+    ...(target.toolMode === "inline" || !hasTools ? undefined : {
       tool_choice: toolChoice(options.toolChoice, quirks),
       parallel_tool_calls: quirks.parallelToolCalls ? settings.parallelToolCalls : undefined
     }),

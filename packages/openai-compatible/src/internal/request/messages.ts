@@ -10,16 +10,8 @@ import type { Quirks } from "../../Quirks.ts"
 import * as TextFile from "./textFile.ts"
 import * as ToolArguments from "../answer/toolArguments.ts"
 import * as WellFormed from "./wellFormed.ts"
-
-/** Options of writing a prompt for one server. */
-export interface Writing {
-  readonly quirks: Quirks
-  /** The server whose opaque state is returned. */
-  readonly server: string
-  readonly inline: boolean
-}
-
-export type Message = { readonly role: string; readonly content: unknown } & Readonly<Record<string, unknown>>
+import * as WrittenMessages from "./writtenMessages.ts"
+import type { Message, Writing } from "./writtenMessages.ts"
 
 /** Adds instructions to the system message, or makes one of them. */
 export const instruct = (
@@ -39,29 +31,34 @@ export const toMessages = (
   prompt: Prompt.Prompt,
   writing: Writing
 ): Result.Result<ReadonlyArray<Message>, AiError.AiErrorReason> => {
-  const { quirks } = writing
   const messages: Array<Message> = []
-  const ids = new CallIds(quirks)
+  const ids = new CallIds(writing.quirks)
+  const areKept = WrittenMessages.areKept(prompt)
   for (const message of prompt.content) {
-    switch (message.role) {
-      case "system":
-        messages.push({ role: quirks.systemRole, content: message.content })
-        break
-      case "user": {
-        const content = userContent(message.content)
-        if (Result.isFailure(content)) return Result.fail(content.failure)
-        messages.push({ role: "user", content: content.success })
-        break
-      }
-      case "assistant":
-        messages.push(...assistantMessage(message, writing, ids))
-        break
-      case "tool":
-        messages.push(...toolMessages(message, writing, ids))
-        break
-    }
+    const known = areKept ? WrittenMessages.known(message, writing, ids) : undefined
+    const written = known === undefined ? write(message, writing, ids) : Result.succeed(known)
+    if (Result.isFailure(written)) return Result.fail(written.failure)
+    if (areKept && known === undefined) WrittenMessages.keep(message, writing, written.success)
+    messages.push(...written.success)
   }
-  return Result.succeed(joined(messages, quirks))
+  return Result.succeed(joined(messages, writing.quirks))
+}
+
+const write = (
+  message: Prompt.Message,
+  writing: Writing,
+  ids: CallIds
+): Result.Result<ReadonlyArray<Message>, AiError.AiErrorReason> => {
+  switch (message.role) {
+    case "system":
+      return Result.succeed([{ role: writing.quirks.systemRole, content: message.content }])
+    case "user":
+      return Result.map(userContent(message.content), (content) => [{ role: "user", content }])
+    case "assistant":
+      return Result.succeed(assistantMessage(message, writing, ids))
+    case "tool":
+      return Result.succeed(toolMessages(message, writing, ids))
+  }
 }
 
 const partsOf = (content: unknown): ReadonlyArray<unknown> =>
