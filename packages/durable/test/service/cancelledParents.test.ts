@@ -85,7 +85,7 @@ describe("a run whose child is cancelled with it", () => {
         const parents = [
           Durable.make(Agent.make("tells its model", { tools: [Order], ...keepGoing })),
           Durable.make(Agent.make("ends with its error", { tools: [Order] })),
-          Durable.make(Agent.fromFunction("starts it itself", () => Effect.orDie(child.run("own", "go"))))
+          Durable.make(Agent.fromFunction("starts it itself", (_: string) => Effect.orDie(child.run("own", "go"))))
         ]
         for (const parent of parents) {
           for (let cancelAt = 500; cancelAt < 11_000; cancelAt += 500) {

@@ -51,7 +51,7 @@ const drawn = (seed: number) => () => {
 const client = (options: Partial<OpenAiCompatible.Options>) =>
   Effect.gen(function*() {
     const seen: Array<HttpClientRequest.HttpClientRequest> = []
-    const context = yield* Layer.build(answering({ body: ok.chunks[0] as string }, options, seen))
+    const context = yield* Layer.build(answering({ body: ok.chunks![0] as string }, options, seen))
     return (prompt: Prompt.Prompt) =>
       Effect.gen(function*() {
         yield* generate(prompt).pipe(

@@ -125,7 +125,7 @@ const ask = (scenario: number): World.Command => ({ _tag: "Ask", scenario, twice
 const approve: World.Command = { _tag: "Decide", run: 0, decision: "approve", ...still }
 
 /** Holds for the drawn sequences. The report is of the same sequences in each test run: it says what they come to. */
-const holding = (program: Parameters<typeof World.check>[1]) =>
+const holding = <In, Out, E>(program: World.Program<In, Out, E>) =>
   Effect.andThen(World.check(shop, program, { runs, seed }), World.check(shop, program, { runs: 50, seed: 1 }))
 
 describe("a world", { timeout: 60_000 }, () => {
