@@ -33,7 +33,7 @@ export type Right = "chat" | "decide" | "operate"
  * @since 0.2.0
  */
 export interface Principal {
-  /** Owner of the threads and runs. Never an empty text. */
+  /** Owner of the threads and runs. A request whose principal has an empty id, or none, is refused with 401. */
   readonly id: string
   /** Default: `"chat"` and `"decide"`. */
   readonly rights?: ReadonlyArray<Right> | undefined
@@ -77,6 +77,18 @@ export class WrongHost extends Schema.TaggedError<WrongHost>()("WrongHost", {}) 
   }
 }
 
+/** True if a principal has an id. */
+const hasId = ({ id }: Principal): boolean => typeof id === "string" && id.trim() !== ""
+
+/** @internal Refuses a principal without an id, such as one of a missing claim: it would be nobody in particular, and see the runs of everyone. */
+export const identified = (principal: Principal): Effect.Effect<Principal, Unauthorized> =>
+  hasId(principal)
+    ? Effect.succeed(principal)
+    : Effect.andThen(
+      Effect.logWarning("A request was refused: the id of its principal is empty, or no text"),
+      Effect.fail(new Unauthorized())
+    )
+
 /**
  * Identifies the sender of a request.
  *
@@ -106,9 +118,7 @@ export const layer = <E, R>(
             Effect.as(Effect.logWarning("A request could not be authenticated", cause), undefined)
           ),
           Effect.flatMap((principal) =>
-            principal === undefined || principal.id === ""
-              ? Effect.fail(new Unauthorized())
-              : Effect.succeed(principal)
+            principal === undefined ? Effect.fail(new Unauthorized()) : identified(principal)
           )
         )
     }))
@@ -129,7 +139,7 @@ export interface AnonymousOptions {
  * Everybody is one principal: for development on one's own machine, and behind a proxy that authenticates.
  *
  * A request under another name than an address, `localhost` or one of `hosts` is refused with 403 (`WrongHost`): a page of another site can
- * let its name lead to this server. Throws `ConfigurationError` for an entry of `hosts` that is no name.
+ * let its name lead to this server. Throws `ConfigurationError` for a principal without an id, and for an entry of `hosts` that is no name.
  *
  * **Example** (Behind a proxy that authenticates)
  *
@@ -146,6 +156,10 @@ export const layerAnonymous = (
   principal: Principal = { id: "anonymous" },
   { hosts = [] }: AnonymousOptions = {}
 ): Layer.Layer<Authentication> => {
+  OptionCheck.checkArgument("Authentication.layerAnonymous", "its principal", principal, {
+    is: isPrincipal,
+    called: "{ id: \"staff\" }"
+  })
   const unfit = hosts.find((host) => hostName(host) === undefined)
   if (unfit !== undefined) {
     const problem = `"${unfit}" in hosts is no name of a host: write it as agents.example.com`
@@ -160,9 +174,10 @@ export const layerAnonymous = (
   })
 }
 
+const isPrincipal = (value: unknown): boolean => OptionCheck.anObject.is(value) && hasId(value as Principal)
+
 const someTokens = OptionCheck.listOf({
-  is: (value) =>
-    OptionCheck.anObject.is(value) && OptionCheck.anObject.is((value as { readonly principal?: unknown }).principal),
+  is: (value) => OptionCheck.anObject.is(value) && isPrincipal((value as { readonly principal?: unknown }).principal),
   called: "{ token: Redacted.make(\"...\"), principal: { id: \"ada\" } }"
 })
 

@@ -3,9 +3,10 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
+import * as OptionCheck from "@recourse/core/OptionCheck"
 import { type Authentication, layer, type Principal } from "./Authentication.ts"
 import { bearerToken } from "./internal/http/credentials.ts"
-import { secretOf } from "./internal/secretOf.ts"
+import { secretOf, textOf } from "./internal/secretOf.ts"
 
 /**
  * The claims of a verified token. A function over the `JWTPayload` of `jose` accepts them.
@@ -70,34 +71,49 @@ const jose = Effect.tryPromise({
   catch: (cause) => new JoseUnavailable({ cause })
 })
 
-/** Checks a token. Answers its claims, or undefined if it is refused. */
-const verifierOf = ({ algorithms, audience, issuer, key }: Options) =>
-  Effect.flatMap(jose, ({ createRemoteJWKSet, jwtVerify }) => {
-    const checks = { audience, issuer, requiredClaims: ["exp"] }
-    if (key instanceof URL) {
-      const keys = createRemoteJWKSet(key)
-      return Effect.succeed((token: string) =>
-        jwtVerify(token, keys, { ...checks, algorithms: [...algorithms ?? ["RS256", "ES256"]] })
-      )
-    }
-    return Effect.map(secretOf("Jwt.layerJwt", "its key", key), (text) => {
-      const secret = new TextEncoder().encode(text)
-      return (token: string) => jwtVerify(token, secret, { ...checks, algorithms: [...algorithms ?? ["HS256"]] })
-    })
-  })
+const called = "Jwt.layerJwt"
+
+const checked: OptionCheck.Checked = {
+  kinds: {
+    key: OptionCheck.anything,
+    issuer: OptionCheck.aString,
+    audience: OptionCheck.aString,
+    algorithms: OptionCheck.listOf(OptionCheck.aString),
+    principal: OptionCheck.aFunction
+  },
+  otherNames: { secret: "key", jwksUri: "key, with a URL" }
+}
+
+/** Checks a token: its claims, or a failure. */
+const verifierOf = Effect.fnUntraced(function*(options: Options) {
+  const { createRemoteJWKSet, jwtVerify } = yield* jose
+  OptionCheck.checkOptions(called, options, checked)
+  const { algorithms, key } = options
+  // `jose` checks neither of them if it is unset: the tokens of other programs would be accepted.
+  const issuer = yield* textOf(called, "its issuer", options.issuer)
+  const audience = yield* textOf(called, "its audience", options.audience)
+  const checks = { audience, issuer, requiredClaims: ["exp"] }
+  if (key instanceof URL) {
+    const keys = createRemoteJWKSet(key)
+    return (token: string) => jwtVerify(token, keys, { ...checks, algorithms: [...algorithms ?? ["RS256", "ES256"]] })
+  }
+  const secret = new TextEncoder().encode(yield* secretOf(called, "its key", key))
+  return (token: string) => jwtVerify(token, secret, { ...checks, algorithms: [...algorithms ?? ["HS256"]] })
+})
 
 /**
  * Authentication by a bearer token that is a JSON Web Token: signature, issuer, audience and expiry are checked.
  *
- * Fails with `JoseUnavailable` if the package `jose` is not installed.
+ * Fails with `JoseUnavailable` if the package `jose` is not installed. Dies with `ConfigurationError` if the key, the issuer or the
+ * audience is unset or empty.
  *
  * @category layers
  * @since 0.2.0
  */
 export const layerJwt = (options: Options): Layer.Layer<Authentication, JoseUnavailable> => {
-  const principal = options.principal ?? subject
-  return Layer.unwrap(Effect.map(verifierOf(options), (verify) =>
-    layer((request) => {
+  return Layer.unwrap(Effect.map(verifierOf(options), (verify) => {
+    const principal = options.principal ?? subject
+    return layer((request) => {
       const token = bearerToken(request)
       if (token === undefined) return Effect.succeed(undefined)
       // The sender of a refused token does not learn the reason.
@@ -105,5 +121,6 @@ export const layerJwt = (options: Options): Layer.Layer<Authentication, JoseUnav
         Effect.promise(() => verify(token).then(({ payload }) => payload as Claims, () => undefined)),
         (claims) => claims === undefined ? undefined : principal(claims)
       )
-    })))
+    })
+  }))
 }

@@ -19,13 +19,26 @@ const unset: Readonly<Record<string, Redacted.Redacted<string>>> = {
   undefined: undefined as unknown as Redacted.Redacted<string>
 }
 
+const valueOf = (text: Redacted.Redacted<string> | undefined) => text === undefined ? undefined : Redacted.value(text)
+
+const tokensOf = (given: { readonly issuer?: string | undefined; readonly audience?: string | undefined }) =>
+  Jwt.layerJwt({
+    key: Redacted.make("a secret of the tests with 32 bytes or more"),
+    issuer: "i",
+    audience: "a",
+    ...given as { readonly issuer: string }
+  })
+
 const layers = {
   "a bearer token": (token: Redacted.Redacted<string>) =>
     Authentication.layerBearer([
       { token: Redacted.make("token-of-ada"), principal: { id: "ada" } },
       { token, principal: { id: "bob" } }
     ]),
-  "a key of web tokens": (key: Redacted.Redacted<string>) => Jwt.layerJwt({ key, issuer: "i", audience: "a" })
+  "a key of web tokens": (key: Redacted.Redacted<string>) => Jwt.layerJwt({ key, issuer: "i", audience: "a" }),
+  // Without them, tokens that the same key has signed for other programs would be accepted.
+  "an issuer of web tokens": (text: Redacted.Redacted<string>) => tokensOf({ issuer: valueOf(text) }),
+  "an audience of web tokens": (text: Redacted.Redacted<string>) => tokensOf({ audience: valueOf(text) })
 }
 
 describe("a server", () => {

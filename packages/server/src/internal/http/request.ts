@@ -9,6 +9,7 @@ import { UnknownAgent } from "@recourse/core/Runs"
 import {
   Authentication,
   Forbidden,
+  identified,
   type Principal,
   type Right,
   type Unauthorized,
@@ -69,7 +70,8 @@ export const check = Effect.fnUntraced(function*(
   if (!isAllowed(request, checks.origins)) return yield* new WrongOrigin()
   if (!bodiless.has(request.method) && !isPlainJson(request)) return yield* new UnsupportedMediaType()
   const { limits } = checks
-  const principal = yield* limits.authenticated(request, (yield* Authentication).authenticate(request))
+  const { authenticate } = yield* Authentication
+  const principal = yield* limits.authenticated(request, Effect.flatMap(authenticate(request), identified))
   yield* need(principal, right)
   yield* limits.request(principal)
   return { request, principal }
