@@ -36,6 +36,9 @@ export interface Redactor {
   readonly rules?: ReadonlyArray<Rule> | undefined
 }
 
+/** The pattern for all matches in a text: without the flag `g`, the second secret of a text would stay in it. */
+const everywhere = (pattern: RegExp): RegExp => pattern.global ? pattern : new RegExp(pattern, `${pattern.flags}g`)
+
 /**
  * Makes a redactor of rules.
  *
@@ -64,7 +67,7 @@ export const make = (
       all.reduce(
         (left, { kind, pattern, when }) =>
           left.replace(
-            pattern,
+            everywhere(pattern),
             (match) => match !== known && (when === undefined || when(match)) ? `[redacted: ${kind}]` : match
           ),
         text

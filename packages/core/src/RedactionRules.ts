@@ -8,7 +8,7 @@
 /* oxlint-disable max-lines -- one table of rules, whose patterns share their parts */
 
 /**
- * A redaction rule: matches of `pattern` (with the flag `g`) are removed, if `when` agrees.
+ * A redaction rule: all matches of `pattern` are removed, if `when` agrees.
  *
  * @category models
  * @since 0.2.0

@@ -247,6 +247,17 @@ describe("time", () => {
     }
   }, 120_000)
 
+  it("all matches of a program's own rule are removed, with and without the flag for that", () => {
+    for (const flags of ["", "g", "i", "gi", "u", "v"]) {
+      const pattern = new RegExp("hunter\\d", flags)
+      const { text } = Redaction.make({ rules: [{ kind: "password", pattern }] })
+      for (let again = 0; again < 2; again++) {
+        const shown = text("hunter1, hunter2 and hunter3")
+        assert.strictEqual(shown, "[redacted: password], [redacted: password] and [redacted: password]", flags)
+      }
+    }
+  })
+
   it("a surrogate pair is not cut in half", () => {
     const next = random(6)
     for (let i = 0; i < 2_000; i++) {
