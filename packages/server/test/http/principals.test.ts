@@ -27,9 +27,10 @@ const serving = (authentication: Layer.Layer<Authentication.Authentication>) =>
     Server.layer({ agents: [{ name: "clerk", tools: [] }] }).pipe(
       Layer.provide([
         authentication,
-        MemoryRuns.layer({ agents: [clerk] }),
+        MemoryRuns.layer({ agents: [clerk] }).pipe(
+          Layer.provide(ScriptedModel.layer([ScriptedModel.text("A secret of Ada's.")]))
+        ),
         Conversation.layerMemory,
-        ScriptedModel.layer([ScriptedModel.text("A secret of Ada's.")]),
         Logger.layer([])
       ])
     )

@@ -21,13 +21,10 @@ const unset: Readonly<Record<string, Redacted.Redacted<string>>> = {
 
 const valueOf = (text: Redacted.Redacted<string> | undefined) => text === undefined ? undefined : Redacted.value(text)
 
-const tokensOf = (given: { readonly issuer?: string | undefined; readonly audience?: string | undefined }) =>
-  Jwt.layerJwt({
-    key: Redacted.make("a secret of the tests with 32 bytes or more"),
-    issuer: "i",
-    audience: "a",
-    ...given as { readonly issuer: string }
-  })
+const tokensOf = (given: { readonly issuer: string | undefined } | { readonly audience: string | undefined }) =>
+  Jwt.layerJwt(
+    { key: Redacted.make("a secret of the tests with 32 bytes or more"), issuer: "i", audience: "a", ...given } as never
+  )
 
 const layers = {
   "a bearer token": (token: Redacted.Redacted<string>) =>
