@@ -107,5 +107,5 @@ const isSupported = (supported: Record<string, ReadonlyArray<RegExp>>, mediaType
     const prefix = pattern === "*/*" ? "" : pattern.toLowerCase().replace(/\*$/, "")
     const matches = pattern.includes("*") ? wanted.startsWith(prefix) || `${wanted}/` === prefix : wanted === prefix
     return matches &&
-      urls.some((expression) => new RegExp(expression.source, expression.flags.replace("g", "")).test(url.href))
+      urls.some((expression) => url.href.search(expression) >= 0)
   })

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Agent, ModelError, Recovery, Tool } from "@recourse/core"
 import { Drive } from "@recourse/testing"
 import { Effect, Schema } from "effect"
-import { LanguageModel } from "effect/ai"
+import { type AiError, LanguageModel } from "effect/ai"
 import { answering, generate, observe, type Reply, stream } from "../support/harness.ts"
 import * as Server from "../support/server.ts"
 
@@ -86,6 +86,19 @@ describe("a call in the text", () => {
         assert.isUndefined(error)
       }))
   }
+
+  it.effect("is found in each answer by a program's own pattern, with and without the flag g", () =>
+    Effect.gen(function*() {
+      for (const flags of ["", "g", "gi"]) {
+        const options = { quirks: { textCalls: [new RegExp("CALL:", flags)] } }
+        for (const text of ["A CALL: now", "CALL: now", "CALL:"]) {
+          const { reason } = yield* Effect.flip(generate()).pipe(
+            Effect.provide(answering(whole(text), options))
+          ) as Effect.Effect<AiError.AiError>
+          assert.strictEqual(reason._tag, "InvalidOutputError", `${flags} ${text}`)
+        }
+      }
+    }))
 
   it.effect("is asked for once more by an agent that retries", () =>
     Effect.gen(function*() {
