@@ -91,7 +91,7 @@ export const isLeftIn = (
 ): boolean => {
   if (tools.length === 0 || text === "") return false
   if (spelled.length > 0 && isJsonCall(text, tools)) return true
-  // `search`, as `test` of a pattern with the flag `g` depends on the text before.
+  // With the flag `g`, `test` depends on the text before.
   const isSpelled = (text: string) => spelled.some((spelling) => text.search(spelling) >= 0)
   return isSpelled(text) && isSpelled(withoutCode(text))
 }

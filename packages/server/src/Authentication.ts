@@ -80,7 +80,7 @@ export class WrongHost extends Schema.TaggedError<WrongHost>()("WrongHost", {}) 
 /** True if a principal has an id. */
 const hasId = ({ id }: Principal): boolean => typeof id === "string" && id.trim() !== ""
 
-/** @internal Refuses a principal without an id, such as one of a missing claim: it would be nobody in particular, and see the runs of everyone. */
+/** @internal Refuses a principal without an id, such as one of a missing claim: an owner that is undefined sees the runs of everyone. */
 export const identified = (principal: Principal): Effect.Effect<Principal, Unauthorized> =>
   hasId(principal)
     ? Effect.succeed(principal)

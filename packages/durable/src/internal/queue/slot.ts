@@ -17,7 +17,7 @@ export const Slot: Context.Reference<SlotOf> = Context.Reference<SlotOf>("@recou
 /** A run that starts others. */
 export interface StartingRun {
   readonly runId: string
-  /** It was found cancelled by its own work, which is interrupted here; one that compensates its writes goes on. */
+  /** Interrupts its work, which has found it cancelled; no effect while it compensates its writes. */
   readonly stop: Effect.Effect<void>
 }
 

@@ -11,8 +11,8 @@ import { instruct, toMessages } from "./messages.ts"
 import { describe, type Described, toolChoice } from "./toolDefinitions.ts"
 import { schemaSubset } from "./schemaSubset.ts"
 import * as WellFormed from "./wellFormed.ts"
-import * as WrittenMessages from "./writtenMessages.ts"
-import type { Message } from "./writtenMessages.ts"
+import * as MessageCache from "./messageCache.ts"
+import type { Message } from "./messageCache.ts"
 
 type Options = Pick<LanguageModel.ProviderOptions, "prompt" | "tools" | "toolChoice" | "responseFormat">
 
@@ -53,17 +53,17 @@ export const make = (options: Options, target: Target): Result.Result<string, Ai
   const messages = toMessages(options.prompt, { quirks, server, inline })
   if (Result.isFailure(messages)) return Result.fail(messages.failure)
   const all = instruct(messages.success, instructionsOf(options, target, described, format.success), quirks)
-  const areKept = WrittenMessages.areKept(options.prompt)
+  const isCached = MessageCache.isCached(options.prompt)
   const { body } = target.settings
   let text = WellFormed.stringify(
-    fieldsOf(options, target, described.length > 0, format.success, areKept ? undefined : all)
+    fieldsOf(options, target, described.length > 0, format.success, isCached ? undefined : all)
   )!
-  if (areKept) text = withList(text, "messages", all.map(WrittenMessages.textOf), body)
+  if (isCached) text = withList(text, "messages", all.map(MessageCache.textOf), body)
   if (!inline && described.length > 0) text = withList(text, "tools", described.map(({ entry }) => entry), body)
   return Result.succeed(text)
 }
 
-/** Adds a list whose entries' texts are there, tools or messages of a conversation that was sent before; the field of the settings outranks it. */
+/** Adds a list whose entries' texts are there, tools or cached messages; the field of the settings outranks it. */
 const withList = (text: string, name: string, entries: ReadonlyArray<string>, body: Settings["body"]): string =>
   body !== undefined && Object.hasOwn(body, name)
     ? text

@@ -10,8 +10,8 @@ import type { Quirks } from "../../Quirks.ts"
 import * as TextFile from "./textFile.ts"
 import * as ToolArguments from "../answer/toolArguments.ts"
 import * as WellFormed from "./wellFormed.ts"
-import * as WrittenMessages from "./writtenMessages.ts"
-import type { Message, Writing } from "./writtenMessages.ts"
+import * as MessageCache from "./messageCache.ts"
+import type { Message, Writing } from "./messageCache.ts"
 
 /** Adds instructions to the system message, or makes one of them. */
 export const instruct = (
@@ -33,12 +33,12 @@ export const toMessages = (
 ): Result.Result<ReadonlyArray<Message>, AiError.AiErrorReason> => {
   const messages: Array<Message> = []
   const ids = new CallIds(writing.quirks)
-  const areKept = WrittenMessages.areKept(prompt)
+  const isCached = MessageCache.isCached(prompt)
   for (const message of prompt.content) {
-    const known = areKept ? WrittenMessages.known(message, writing, ids) : undefined
-    const written = known === undefined ? write(message, writing, ids) : Result.succeed(known)
+    const found = isCached ? MessageCache.lookup(message, writing, ids) : undefined
+    const written = found === undefined ? write(message, writing, ids) : Result.succeed(found)
     if (Result.isFailure(written)) return Result.fail(written.failure)
-    if (areKept && known === undefined) WrittenMessages.keep(message, writing, written.success)
+    if (isCached && found === undefined) MessageCache.store(message, writing, written.success)
     messages.push(...written.success)
   }
   return Result.succeed(joined(messages, writing.quirks))

@@ -1,4 +1,4 @@
-/** Messages that were sent before: they are written as those of a conversation that was never sent. */
+/** Cached messages: a conversation of messages that were sent before is written like a new one. */
 import { assert, it } from "@effect/vitest"
 import type { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Context, Effect, Layer } from "effect"
@@ -62,7 +62,7 @@ const client = (options: Partial<OpenAiCompatible.Options>) =>
       })
   })
 
-it.effect("a conversation of kept messages is sent like one of new messages", () =>
+it.effect("a conversation of cached messages is sent like one of new messages", () =>
   Effect.gen(function*() {
     const clients = [
       yield* client({ baseUrl: `${server}/v1` }),
@@ -70,13 +70,13 @@ it.effect("a conversation of kept messages is sent like one of new messages", ()
       yield* client({ baseUrl: `${server}/v1`, quirks: { toolCallId: "nine-alphanumerics", toolFiles: "omit" } }),
       yield* client({ baseUrl: `${server}/v1`, quirks: { tools: "inline" } })
     ]
-    const kept = stored.map((message) => Prompt.make([message] as never).content[0]!)
+    const sent = stored.map((message) => Prompt.make([message] as never).content[0]!)
     const next = drawn(Number(process.env["RECOURSE_SEED"] ?? 1))
     const anyOf = <A>(all: ReadonlyArray<A>): A => all[Math.floor(next() * all.length)]!
     for (let round = 0; round < 150; round++) {
       const places = Array.from({ length: 1 + Math.floor(next() * 30) }, () => Math.floor(next() * stored.length))
       const send = anyOf(clients)
-      const before = yield* send(Prompt.fromMessages(places.map((at) => kept[at]!)))
+      const before = yield* send(Prompt.fromMessages(places.map((at) => sent[at]!)))
       const anew = yield* send(Prompt.make(places.map((at) => stored[at]) as never))
       assert.deepStrictEqual(before, anew, JSON.stringify(places))
     }

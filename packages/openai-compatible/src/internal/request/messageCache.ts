@@ -1,6 +1,6 @@
 /**
- * Written messages: a conversation is sent again in each request of a run, and a message is written once. Messages of a prompt do not
- * change: they are known by their objects.
+ * Cache of written messages: a conversation is sent again in each request of a run, and each of its messages is written and printed once.
+ * Messages of a prompt do not change: their objects are the keys.
  */
 import type * as Prompt from "effect/ai/Prompt"
 import * as OpaqueState from "../answer/opaqueState.ts"
@@ -22,20 +22,20 @@ interface Written extends Writing {
   readonly messages: ReadonlyArray<Message>
 }
 
-const all = new WeakMap<Prompt.Message, Written>()
+const cache = new WeakMap<Prompt.Message, Written>()
 
 const texts = new WeakMap<Message, string>()
 
 /** The JSON of a message. */
 export const textOf = (message: Message): string => texts.get(message) ?? WellFormed.stringify(message)!
 
-/** The shortest conversation whose messages are kept: to keep a message takes as long as to write it once or twice. */
+/** The shortest conversation whose messages are cached: an entry takes as long as to write a message once or twice. */
 const least = 12
 
-/** True if the messages of a conversation are kept. */
-export const areKept = ({ content }: Prompt.Prompt): boolean => content.length >= least
+/** True if the messages of a conversation are cached. */
+export const isCached = ({ content }: Prompt.Prompt): boolean => content.length >= least
 
-/** The longest kept text. Files are longer, and would be held twice. */
+/** The longest cached text. Files are longer, and would be in memory twice. */
 const most = 65_536
 
 const isCall = (part: Prompt.AssistantMessagePart): part is Prompt.ToolCallPart =>
@@ -45,13 +45,13 @@ const isCall = (part: Prompt.AssistantMessagePart): part is Prompt.ToolCallPart 
 const hasOwnId = (part: Prompt.AssistantMessagePart, { server }: Writing): boolean =>
   isCall(part) && OpaqueState.fieldsOf(part.options, server)?.id !== undefined
 
-/** Keeps what was written of a message. */
-export const keep = (message: Prompt.Message, writing: Writing, messages: ReadonlyArray<Message>): void => {
+/** Caches the written form of a message. */
+export const store = (message: Prompt.Message, writing: Writing, messages: ReadonlyArray<Message>): void => {
   if (message.role === "assistant" && message.content.some((part) => hasOwnId(part, writing))) return
   const written = messages.map(textOf)
   if (written.some(({ length }) => length > most)) return
   messages.forEach((one, index) => texts.set(one, written[index]!))
-  all.set(message, { ...writing, messages })
+  cache.set(message, { ...writing, messages })
 }
 
 /** True if the results of a message have the ids of their calls. */
@@ -60,13 +60,13 @@ const fits = (messages: ReadonlyArray<Message>, message: Prompt.ToolMessage, ids
   return results.every(({ id }, index) => messages[index]!["tool_call_id"] === ids.ofResult(id))
 }
 
-/** What was written of a message for the same server, if it would be the same again; its calls have their ids then. */
-export const known = (
+/** The written form of a message for the same server, if it would be the same again; its calls have their ids then. */
+export const lookup = (
   message: Prompt.Message,
   { inline, quirks, server }: Writing,
   ids: CallIds
 ): ReadonlyArray<Message> | undefined => {
-  const written = all.get(message)
+  const written = cache.get(message)
   if (written?.quirks !== quirks || written.server !== server || written.inline !== inline) return undefined
   if (inline) return written.messages
   if (message.role === "tool" && !fits(written.messages, message, ids)) return undefined
