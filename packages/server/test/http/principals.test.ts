@@ -21,14 +21,14 @@ const unidentified: Readonly<Record<string, unknown>> = {
   "a list": { id: ["ada"] }
 }
 
-/** Answers requests of somebody, with a run of Ada before them. */
+/** A server in this process. */
 const serving = (authentication: Layer.Layer<Authentication.Authentication>) =>
   HttpRouter.toWebHandler(
     Server.layer({ agents: [{ name: "clerk", tools: [] }] }).pipe(
       Layer.provide([
         authentication,
         MemoryRuns.layer({ agents: [clerk] }).pipe(
-          Layer.provide(ScriptedModel.layer([ScriptedModel.text("A secret of Ada's.")]))
+          Layer.provide(ScriptedModel.layer([ScriptedModel.text("A secret of Zoe's.")]))
         ),
         Conversation.layerMemory,
         Logger.layer([])
@@ -36,8 +36,9 @@ const serving = (authentication: Layer.Layer<Authentication.Authentication>) =>
     )
   )
 
-const byHeader = (ways: (principal: () => unknown) => Layer.Layer<Authentication.Authentication>, other: unknown) => {
-  let principal: unknown = { id: "ada" }
+/** Answers to requests of another principal, after Zoe has started a run. Her name is no hexadecimal number, as trace ids are. */
+const answersTo = (ways: (principal: () => unknown) => Layer.Layer<Authentication.Authentication>, other: unknown) => {
+  let principal: unknown = { id: "zoe" }
   const { dispose, handler } = serving(ways(() => principal))
   return Effect.promise(async () => {
     const headers = { "content-type": "application/json", cookie: "session=s" }
@@ -50,7 +51,7 @@ const byHeader = (ways: (principal: () => unknown) => Layer.Layer<Authentication
     for (const path of ["/runs", "/threads", "/agents"]) {
       const response = await handler(new Request(`http://localhost${path}`, { headers }))
       answers.push(`${path} ${response.status}`)
-      assert.notInclude(await response.text(), "ada")
+      assert.notInclude(await response.text(), "zoe")
     }
     await dispose()
     return answers
@@ -69,7 +70,7 @@ describe("a principal without an id", () => {
     for (const [kind, principal] of Object.entries(unidentified)) {
       it.live(`is refused: ${kind}, by ${name}`, () =>
         Effect.gen(function*() {
-          assert.deepStrictEqual(yield* byHeader(way, principal), ["/runs 401", "/threads 401", "/agents 401"])
+          assert.deepStrictEqual(yield* answersTo(way, principal), ["/runs 401", "/threads 401", "/agents 401"])
         }))
     }
   }
