@@ -12,11 +12,12 @@ const names = Object.keys(Programs.laws) as ReadonlyArray<Programs.ProgramLaw>
 
 it.effect(`${runs} programs keep the laws`, () =>
   Effect.gen(function*() {
-    const report = yield* Programs.check({ runs, seed })
-    // They come to something: tools run, runs wait, and there are many operations to be interrupted at.
-    assert.isAbove(report.sideEffects, runs / 2)
-    assert.isAbove(report.pauses, runs / 20)
-    assert.isAbove(report.operations, 500 * runs)
+    yield* Programs.check({ runs, seed })
+    // The same programs in each test run come to something: tools run, runs wait, and there are many operations to be interrupted at.
+    const report = yield* Programs.check({ runs: 25, seed: 1 })
+    assert.isAbove(report.sideEffects, 25)
+    assert.isAbove(report.pauses, 25 / 20)
+    assert.isAbove(report.operations, 500 * 25)
   }), 600 * Math.max(500, runs))
 
 describe("a run that is interrupted at any operation, waits and resumptions included", () => {
