@@ -4,6 +4,7 @@ import type { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Context, Effect, Layer } from "effect"
 import { LanguageModel, Prompt } from "effect/ai"
 import type { HttpClientRequest } from "effect/http"
+import { seeded } from "../../../core/test/support/seeded.ts"
 import { answering, generate } from "../support/harness.ts"
 import { ok } from "../support/requestBodies.ts"
 
@@ -43,11 +44,6 @@ const stored: ReadonlyArray<unknown> = [
   tool({ ...result("a"), modelOutput: [{ type: "text", text: "See" }, picture] })
 ]
 
-const drawn = (seed: number) => () => {
-  seed = (seed * 1664525 + 1013904223) % 4294967296
-  return seed / 4294967296
-}
-
 const client = (options: Partial<OpenAiCompatible.Options>) =>
   Effect.gen(function*() {
     const seen: Array<HttpClientRequest.HttpClientRequest> = []
@@ -71,13 +67,13 @@ it.effect("a conversation of cached messages is sent like one of new messages", 
       yield* client({ baseUrl: `${server}/v1`, quirks: { tools: "inline" } })
     ]
     const sent = stored.map((message) => Prompt.make([message] as never).content[0]!)
-    const next = drawn(Number(process.env["RECOURSE_SEED"] ?? 1))
-    const anyOf = <A>(all: ReadonlyArray<A>): A => all[Math.floor(next() * all.length)]!
+    const next = seeded(Number(process.env["RECOURSE_SEED"] ?? 1))
+    const anyOf = <A>(all: ReadonlyArray<A>): A => all[next() % all.length]!
     for (let round = 0; round < 150; round++) {
-      const places = Array.from({ length: 1 + Math.floor(next() * 30) }, () => Math.floor(next() * stored.length))
+      const places = Array.from({ length: 1 + next() % 30 }, () => next() % stored.length)
       const send = anyOf(clients)
       const before = yield* send(Prompt.fromMessages(places.map((at) => sent[at]!)))
-      const anew = yield* send(Prompt.make(places.map((at) => stored[at]) as never))
-      assert.deepStrictEqual(before, anew, JSON.stringify(places))
+      const fresh = yield* send(Prompt.make(places.map((at) => stored[at]) as never))
+      assert.deepStrictEqual(before, fresh, JSON.stringify(places))
     }
   }))

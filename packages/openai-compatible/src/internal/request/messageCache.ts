@@ -3,6 +3,8 @@
  * Messages of a prompt do not change: their objects are the keys.
  */
 import type * as Prompt from "effect/ai/Prompt"
+import type * as AiError from "effect/ai/AiError"
+import * as Result from "effect/Result"
 import * as OpaqueState from "../answer/opaqueState.ts"
 import type { CallIds } from "./portableCalls.ts"
 import type { Quirks } from "../../Quirks.ts"
@@ -17,6 +19,13 @@ export interface Writing {
 }
 
 export type Message = { readonly role: string; readonly content: unknown } & Readonly<Record<string, unknown>>
+
+/** Writes a message, or says why it cannot be given. */
+export type Write = (
+  message: Prompt.Message,
+  writing: Writing,
+  ids: CallIds
+) => Result.Result<ReadonlyArray<Message>, AiError.AiErrorReason>
 
 interface Written extends Writing {
   readonly messages: ReadonlyArray<Message>
@@ -46,7 +55,7 @@ const hasOwnId = (part: Prompt.AssistantMessagePart, { server }: Writing): boole
   isCall(part) && OpaqueState.fieldsOf(part.options, server)?.id !== undefined
 
 /** Caches the written form of a message. */
-export const store = (message: Prompt.Message, writing: Writing, messages: ReadonlyArray<Message>): void => {
+const store = (message: Prompt.Message, writing: Writing, messages: ReadonlyArray<Message>): void => {
   if (message.role === "assistant" && message.content.some((part) => hasOwnId(part, writing))) return
   const written = messages.map(textOf)
   if (written.some(({ length }) => length > most)) return
@@ -61,7 +70,7 @@ const fits = (messages: ReadonlyArray<Message>, message: Prompt.ToolMessage, ids
 }
 
 /** The written form of a message for the same server, if it would be the same again; its calls have their ids then. */
-export const lookup = (
+const lookup = (
   message: Prompt.Message,
   { inline, quirks, server }: Writing,
   ids: CallIds
@@ -74,4 +83,13 @@ export const lookup = (
     for (const part of message.content) if (isCall(part)) ids.ofCall(part.id, undefined)
   }
   return written.messages
+}
+
+/** Writes each message once. */
+export const writeOnce = (write: Write): Write => (message, writing, ids) => {
+  const found = lookup(message, writing, ids)
+  if (found !== undefined) return Result.succeed(found)
+  const written = write(message, writing, ids)
+  if (Result.isSuccess(written)) store(message, writing, written.success)
+  return written
 }

@@ -33,22 +33,16 @@ export const toMessages = (
 ): Result.Result<ReadonlyArray<Message>, AiError.AiErrorReason> => {
   const messages: Array<Message> = []
   const ids = new CallIds(writing.quirks)
-  const isCached = MessageCache.isCached(prompt)
+  const writeOne = MessageCache.isCached(prompt) ? MessageCache.writeOnce(write) : write
   for (const message of prompt.content) {
-    const found = isCached ? MessageCache.lookup(message, writing, ids) : undefined
-    const written = found === undefined ? write(message, writing, ids) : Result.succeed(found)
+    const written = writeOne(message, writing, ids)
     if (Result.isFailure(written)) return Result.fail(written.failure)
-    if (isCached && found === undefined) MessageCache.store(message, writing, written.success)
     messages.push(...written.success)
   }
   return Result.succeed(joined(messages, writing.quirks))
 }
 
-const write = (
-  message: Prompt.Message,
-  writing: Writing,
-  ids: CallIds
-): Result.Result<ReadonlyArray<Message>, AiError.AiErrorReason> => {
+const write: MessageCache.Write = (message, writing, ids) => {
   switch (message.role) {
     case "system":
       return Result.succeed([{ role: writing.quirks.systemRole, content: message.content }])
