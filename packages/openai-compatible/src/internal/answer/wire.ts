@@ -190,9 +190,7 @@ export const pieces = (message: Message): ReadonlyArray<Piece> => {
 /** The addresses of the pictures of a message: next to its content, or among the parts of it. */
 export const pictures = (message: Message): ReadonlyArray<unknown> => {
   const listed: ReadonlyArray<unknown> = Array.isArray(message.images) ? message.images : []
-  const all = [...listed, ...objectsOf(message)]
-  // Most messages have none.
-  return all.length === 0 ? all : all.map((part) => ownField(part, "image_url"))
+  return [...listed, ...objectsOf(message)].map((part) => ownField(part, "image_url"))
     .filter((image) => image !== undefined)
     .map((image) => typeof image === "string" ? image : ownField(image, "url"))
 }
