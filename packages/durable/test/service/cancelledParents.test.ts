@@ -83,7 +83,7 @@ describe("a run whose child is cancelled with it", () => {
           execute: () => Effect.orDie(Effect.flatMap(Durable.childId(), (id) => child.run(id, "go")))
         })
         const parents = [
-          Durable.make(Agent.make("tells its model", { tools: [Order], ...keepGoing })),
+          Durable.make(Agent.make("asks its model again", { tools: [Order], ...keepGoing })),
           Durable.make(Agent.make("ends with its error", { tools: [Order] })),
           Durable.make(Agent.fromFunction("starts it itself", (_: string) => Effect.orDie(child.run("own", "go"))))
         ]

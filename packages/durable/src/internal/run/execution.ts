@@ -64,10 +64,10 @@ export class Execution {
     } else this.interrupt()
   }
 
-  /** Leaves the run from within its agent's work; `false` if that was asked to stop before. */
-  stops(why: Leave): boolean {
+  /** The agent has found its run cancelled; `false` if it was asked to stop before. */
+  foundCancelled(): boolean {
     if (this.current === "interrupted") return false
-    this.leave(why)
+    this.leave("cancelled")
     return true
   }
 

@@ -55,7 +55,7 @@ export const runAgent = Effect.fnUntraced(function*(
       Effect.provideService(Parent, {
         runId: run.runId,
         stop: Effect.suspend(() =>
-          execution.stops("cancelled") ? Effect.interruptible(Effect.asVoid(Fiber.await(fiber))) : Effect.void
+          execution.foundCancelled() ? Effect.interruptible(Effect.asVoid(Fiber.await(fiber))) : Effect.void
         )
       }),
       Effect.provideService(Tracer.ParentSpan, spanOf(run)),

@@ -26,8 +26,8 @@ const isInput = (run: StoredRun, input: Schema.Json): Effect.Effect<boolean> =>
 
 /** The run that a run is stored with: the one that starts it, or the one whose write it compensates. */
 const parentOf = (agent: string, input: unknown): Effect.Effect<string | undefined> =>
-  Compensation.isName(agent) ?
-    Effect.succeed((input as Compensation.Request).runId)
+  Compensation.isName(agent)
+    ? Effect.succeed((input as Compensation.Request).runId)
     : Effect.map(Parent, (parent) => parent?.runId)
 
 /** Makes the operation `start`. */
