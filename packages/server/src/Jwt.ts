@@ -110,8 +110,8 @@ const verifierOf = Effect.fnUntraced(function*(options: Options) {
  * @category layers
  * @since 0.2.0
  */
-export const layerJwt = (options: Options): Layer.Layer<Authentication, JoseUnavailable> => {
-  return Layer.unwrap(Effect.map(verifierOf(options), (verify) => {
+export const layerJwt = (options: Options): Layer.Layer<Authentication, JoseUnavailable> =>
+  Layer.unwrap(Effect.map(verifierOf(options), (verify) => {
     const principal = options.principal ?? subject
     return layer((request) => {
       const token = bearerToken(request)
@@ -123,4 +123,3 @@ export const layerJwt = (options: Options): Layer.Layer<Authentication, JoseUnav
       )
     })
   }))
-}
